@@ -1,0 +1,63 @@
+# Everything runs in .venv, which is made on the first call and refreshed
+# whenever pyproject.toml changes. Nothing is needed but Python >= 3.11, pip, make.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.stamp
+
+# Two workers: the suite is bound by compilation, which uses several threads
+# itself. `make test PYTEST_WORKERS=0` runs all tests in one process.
+PYTEST_WORKERS ?= 2
+PYTEST_ARGS    ?=
+
+.PHONY: help demo test test-slow lint format docs bench clean
+
+help:
+	@echo "make demo       evolve a small network and print the result"
+	@echo "make test       lint, types, import direction, and the fast tests"
+	@echo "make test-slow  the tests marked slow"
+	@echo "make lint       ruff, pyright, import-linter"
+	@echo "make format     let ruff rewrite the files"
+	@echo "make docs       build the documentation into site/"
+	@echo "make bench      run the benchmarks"
+	@echo "make clean      remove the environment and everything built"
+
+# One stamp per set of extras: the demo does not wait for the linters.
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else "substrax needs Python 3.11 or newer, and $(PYTHON) is %d.%d. Try: make PYTHON=python3.12" % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(STAMP)-%: pyproject.toml $(VENV)/.created
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+demo: $(STAMP)-plot
+	$(BIN)/python examples/xor_neat.py
+
+lint: $(STAMP)-test $(STAMP)-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: $(STAMP)-lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: lint
+	$(BIN)/python -m pytest -m "not slow" -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
+
+test-slow: $(STAMP)-test
+	$(BIN)/python -m pytest -m slow -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
+
+docs: $(STAMP)-docs
+	$(BIN)/mkdocs build --strict
+
+bench: $(STAMP)-bench
+	$(BIN)/python benchmarks/neat.py
+	$(BIN)/python benchmarks/query.py
+
+clean:
+	rm -rf $(VENV) .cache site build dist .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Tensorised NEAT and the HyperNEAT family, in JAX."""
