@@ -5,6 +5,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
+comma  := ,
+
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # Two workers: the suite is bound by compilation, which uses several threads
 # itself. `make test PYTEST_WORKERS=0` runs all tests in one process.
@@ -23,39 +26,46 @@ help:
 	@echo "make bench      run the benchmarks"
 	@echo "make clean      remove the environment and everything built"
 
-# One stamp per set of extras: the demo does not wait for the linters.
 $(VENV)/.created:
-	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else "substrax needs Python 3.11 or newer, and $(PYTHON) is %d.%d. Try: make PYTHON=python3.12" % v[:2])'
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else "substrax needs Python 3.11 or newer, but $(PYTHON) is %d.%d; try `make PYTHON=python3.12`" % v[:2])'
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(STAMP)-%: pyproject.toml $(VENV)/.created
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+# One stamp per set of extras, so that the demo does not wait for the linters.
+$(STAMP)-core: pyproject.toml $(VENV)/.created
+	@echo "Installing substrax into $(VENV) (only when pyproject.toml changes) ..."
+	@$(PIP_INSTALL) --editable .
 	@touch $@
 
-demo: $(STAMP)-plot
+$(STAMP)-%: pyproject.toml $(VENV)/.created
+	@echo "Installing substrax[$(subst +,$(comma),$*)] into $(VENV) (only when pyproject.toml changes) ..."
+	@$(PIP_INSTALL) --editable '.[$(subst +,$(comma),$*)]'
+	@touch $@
+
+demo: $(STAMP)-core
 	$(BIN)/python examples/xor_neat.py
 
-lint: $(STAMP)-test $(STAMP)-lint
+# The type checker reads the benchmarks too, hence their dependencies.
+lint: $(STAMP)-bench+lint+test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
 	$(BIN)/lint-imports
 
-format: $(STAMP)-lint
+format: $(STAMP)-bench+lint+test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 test: lint
 	$(BIN)/python -m pytest -m "not slow" -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
-test-slow: $(STAMP)-test
+test-slow: $(STAMP)-bench+lint+test
 	$(BIN)/python -m pytest -m slow -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
 docs: $(STAMP)-docs
 	$(BIN)/mkdocs build --strict
 
-bench: $(STAMP)-bench
+bench: $(STAMP)-bench+lint+test
 	$(BIN)/python benchmarks/neat.py
 	$(BIN)/python benchmarks/query.py
 
