@@ -1,6 +1,8 @@
 """Strict JAX for every test: what passes here promotes nothing by accident."""
 
+import hashlib
 import os
+import platform
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,17 +11,32 @@ import jax
 import pytest
 from jaxtyping import Array, Key
 
+
+def _cpu() -> str:
+    """A short name for this kind of processor."""
+    info = Path("/proc/cpuinfo")
+    flags = info.read_text().partition("\n\n")[0] if info.exists() else ""
+    kept = [
+        line for line in flags.splitlines() if line.startswith(("model name", "flags"))
+    ]
+    text = "\n".join([platform.machine(), platform.processor(), *kept])
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
 # Mixed dtypes and silently broadcast ranks are where numerical code goes wrong
 # unnoticed. 64-bit floats stay off: a test that needs them says so itself,
 # with `with jax.enable_x64(True):`.
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
-# Compilation dominates the suite, so its results are kept between runs (in the
-# checkout, so that `make clean` removes them). JAX keys the entries by program,
-# options, version and CPU features: an old entry is never used for new code.
+# Compilation dominates the suite, so its results are kept between runs, in the
+# checkout (`make clean` removes them). JAX keys entries by program, options and
+# version. The CPU is added here, because compiled code may use instructions that
+# another machine lacks; so is the worker, because JAX does not write atomically.
+_CACHE = Path(__file__).parent.parent / ".cache" / "jax"
 jax.config.update(
-    "jax_compilation_cache_dir", str(Path(__file__).parent.parent / ".cache" / "jax")
+    "jax_compilation_cache_dir",
+    str(_CACHE / _cpu() / os.environ.get("PYTEST_XDIST_WORKER", "main")),
 )
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 

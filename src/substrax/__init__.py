@@ -1,1 +1,8 @@
-"""Tensorised NEAT and the HyperNEAT family, in JAX."""
+"""Tensorised NEAT, HyperNEAT, ES-HyperNEAT and EMR-HyperNEAT, in JAX.
+
+Each package is imported by its own name, as in `from substrax.neat import NEAT`.
+"""
+
+from importlib.metadata import version as _version
+
+__version__ = _version("substrax")

@@ -1,0 +1,94 @@
+"""What holds for the project as a whole: packaging, imports, strictness, documents."""
+
+import importlib.metadata
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def run_python(code: str) -> str:
+    """What `code` prints in a fresh interpreter."""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_all_places_name_the_same_version():
+    import substrax
+
+    version = importlib.metadata.version("substrax")
+    assert substrax.__version__ == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_package_is_typed_and_licensed():
+    metadata = importlib.metadata.metadata("substrax")
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert (ROOT / "src" / "substrax" / "py.typed").exists()
+    assert "Apache License" in (ROOT / "LICENSE").read_text()
+
+
+def test_import_needs_only_the_core_dependencies():
+    """Extras stay extras: plots, graphs and rivals are never imported with us."""
+    code = (
+        "import sys, pkgutil, importlib, substrax\n"
+        "for module in pkgutil.iter_modules(substrax.__path__, 'substrax.'):\n"
+        "    importlib.import_module(module.name)\n"
+        "print(*sorted(name for name in sys.modules if '.' not in name))"
+    )
+    imported = set(run_python(code).split())
+    extras = {"matplotlib", "networkx", "neat", "multineat", "sklearn", "beartype"}
+    assert "substrax" in imported
+    assert not imported & extras
+
+
+def test_import_leaves_jax_as_it_was():
+    """The library neither configures JAX nor starts a backend; the caller does."""
+    code = (
+        "import jax\n"
+        "from jax._src import xla_bridge\n"
+        "before = dict(jax.config.values)\n"
+        "import pkgutil, importlib, substrax\n"
+        "for module in pkgutil.iter_modules(substrax.__path__, 'substrax.'):\n"
+        "    importlib.import_module(module.name)\n"
+        "print(before == dict(jax.config.values), xla_bridge.backends_are_initialized())"
+    )
+    assert run_python(code).split() == ["True", "False"]
+
+
+def test_tests_run_under_strict_promotion():
+    with pytest.raises(jax.dtypes.TypePromotionError, match="promotion"):
+        jnp.zeros(2, jnp.float32) + jnp.zeros(2, jnp.int32)
+    with pytest.raises(ValueError, match="rank"):
+        jnp.zeros((2, 2)) + jnp.zeros(2)
+
+
+def test_double_precision_is_asked_for_by_the_test_that_needs_it():
+    assert jnp.zeros(1).dtype == jnp.float32
+    with jax.enable_x64(True):
+        assert jnp.zeros(1).dtype == jnp.float64
+    assert jnp.zeros(1).dtype == jnp.float32
+
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize(
+    "document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_python_in_documents_runs(document, capsys):
+    """The blocks of one document are one program, run from top to bottom."""
+    blocks = re.findall(r"^```python\n(.*?)^```", document.read_text(), re.S | re.M)
+    if not blocks:
+        pytest.skip("no Python in this document")
+    exec(compile("\n".join(blocks), str(document), "exec"), {})
+    capsys.readouterr()
