@@ -50,7 +50,7 @@ lint: $(STAMP)-bench+lint+test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo --cache-dir .cache/import_linter
 
 format: $(STAMP)-bench+lint+test
 	$(BIN)/ruff check --fix .
@@ -70,4 +70,4 @@ bench: $(STAMP)-bench+lint+test
 	$(BIN)/python benchmarks/query.py
 
 clean:
-	rm -rf $(VENV) .cache site build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache .hypothesis site build dist
