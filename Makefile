@@ -63,7 +63,7 @@ test-slow: $(STAMP)-bench+lint+test
 	$(BIN)/python -m pytest -m slow -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
 docs: $(STAMP)-docs
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(STAMP)-bench+lint+test
 	$(BIN)/python benchmarks/neat.py
