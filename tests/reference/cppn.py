@@ -43,7 +43,8 @@ def _sigmoid(z: float) -> float:
 
 
 # Functions that are the same in both dialects (neat-python has them unscaled). `step`
-# and `cos` are no functions of neat-python, so its dialect takes the plain ones.
+# and `cos` are no functions of neat-python: `cos` is scaled and clipped there like its
+# `sin`. The plain `exp` stops growing at 60, so that it stays finite in float32 too.
 SCALAR_COMMON: dict[str, ScalarFn] = {
     "identity": lambda z: z,
     "abs": abs,
@@ -51,8 +52,6 @@ SCALAR_COMMON: dict[str, ScalarFn] = {
     "cube": lambda z: z * z * z,
     "step": lambda z: 1.0 if z > 0.0 else 0.0,
     "relu": lambda z: z if z > 0.0 else 0.0,
-    "cos": math.cos,
-    "exp": lambda z: math.exp(_clip(z)),
     "log": lambda z: math.log(max(1e-7, z)),
     "inv": lambda z: 0.0 if z == 0.0 else 1.0 / z,
     "clamped": lambda z: max(-1.0, min(1.0, z)),
@@ -69,6 +68,8 @@ SCALAR: dict[str, dict[str, ScalarFn]] = {
         "tanh": lambda z: math.tanh(_clip(2.5 * z)),
         "sigmoid": lambda z: _sigmoid(_clip(5.0 * z)),
         "sin": lambda z: math.sin(_clip(5.0 * z)),
+        "cos": lambda z: math.cos(_clip(5.0 * z)),
+        "exp": lambda z: math.exp(_clip(z)),
         "gauss": lambda z: math.exp(-5.0 * _clip(z, 3.4) ** 2),
         "softplus": lambda z: 0.2 * math.log(1.0 + math.exp(_clip(5.0 * z))),
     },
@@ -77,6 +78,8 @@ SCALAR: dict[str, dict[str, ScalarFn]] = {
         "tanh": math.tanh,
         "sigmoid": lambda z: _sigmoid(max(-700.0, z)),
         "sin": math.sin,
+        "cos": math.cos,
+        "exp": lambda z: math.exp(min(60.0, z)),
         "gauss": lambda z: math.exp(-z * z),
         "softplus": lambda z: max(z, 0.0) + math.log1p(math.exp(-abs(z))),
     },
@@ -89,8 +92,6 @@ ARRAY_COMMON: dict[str, ArrayFn] = {
     "cube": lambda z: z * z * z,
     "step": lambda z: (z > 0.0).astype(float),
     "relu": lambda z: np.where(z > 0.0, z, 0.0),
-    "cos": np.cos,
-    "exp": lambda z: np.exp(np.clip(z, -60.0, 60.0)),
     "log": lambda z: np.log(np.maximum(1e-7, z)),
     "inv": lambda z: np.where(z == 0.0, 0.0, 1.0 / np.where(z == 0.0, 1.0, z)),
     "clamped": lambda z: np.clip(z, -1.0, 1.0),
@@ -108,6 +109,8 @@ ARRAY: dict[str, dict[str, ArrayFn]] = {
         "tanh": lambda z: np.tanh(np.clip(2.5 * z, -60.0, 60.0)),
         "sigmoid": lambda z: 1.0 / (1.0 + np.exp(-np.clip(5.0 * z, -60.0, 60.0))),
         "sin": lambda z: np.sin(np.clip(5.0 * z, -60.0, 60.0)),
+        "cos": lambda z: np.cos(np.clip(5.0 * z, -60.0, 60.0)),
+        "exp": lambda z: np.exp(np.clip(z, -60.0, 60.0)),
         "gauss": lambda z: np.exp(-5.0 * np.clip(z, -3.4, 3.4) ** 2),
         "softplus": lambda z: 0.2 * np.log(1.0 + np.exp(np.clip(5.0 * z, -60.0, 60.0))),
     },
@@ -116,6 +119,8 @@ ARRAY: dict[str, dict[str, ArrayFn]] = {
         "tanh": np.tanh,
         "sigmoid": lambda z: 1.0 / (1.0 + np.exp(-np.maximum(-700.0, z))),
         "sin": np.sin,
+        "cos": np.cos,
+        "exp": lambda z: np.exp(np.minimum(z, 60.0)),
         "gauss": lambda z: np.exp(-z * z),
         "softplus": lambda z: np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))),
     },
