@@ -26,10 +26,19 @@ help:
 	@echo "make bench      run the benchmarks"
 	@echo "make clean      remove the environment and everything built"
 
+# An environment that was copied from elsewhere, or whose Python is gone, would run
+# other code than this: it is made anew.
+ifneq ($(wildcard $(VENV)/.created),)
+ifneq ($(shell cat $(VENV)/.created && $(BIN)/python -c "print('works')" 2>&1),$(CURDIR) works)
+VENV_FLAGS := --clear
+.PHONY: $(VENV)/.created
+endif
+endif
+
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else "substrax needs Python 3.11 or newer, but $(PYTHON) is %d.%d; try `make PYTHON=python3.12`" % v[:2])'
-	$(PYTHON) -m venv $(VENV)
-	@touch $@
+	$(PYTHON) -m venv $(VENV_FLAGS) $(VENV)
+	@echo '$(CURDIR)' > $@
 
 # One stamp per set of extras, so that the demo does not wait for the linters.
 $(STAMP)-core: pyproject.toml $(VENV)/.created
