@@ -5,8 +5,8 @@ The data are those of `tests/data/pureples.json`: a mapping with `nodes` (`id`,
 only), `input_ids` and `output_id`; optionally `leo_id`, a second output that decides
 whether a link is expressed (it is where that output > 0; Verbancsics & Stanley 2011),
 and `input_names`, which says what each input is. Without `input_names` the inputs are
-`x1, y1, x2, y2, bias`; further names are the differences `dx = x1 - x2`,
-`dy = y1 - y2` and the `distance` of the two points.
+`x1, y1, x2, y2, bias`; further names are the differences `dx = x2 - x1`,
+`dy = y2 - y1` and the `distance` of the two points.
 
 A node's value is `activation(bias + response * sum(weight * value))`.
 
@@ -135,8 +135,8 @@ def _input_columns(names: Sequence[str], points: np.ndarray) -> list[np.ndarray]
         "x2": x2,
         "y2": y2,
         "bias": np.ones(len(points)),
-        "dx": x1 - x2,
-        "dy": y1 - y2,
+        "dx": x2 - x1,
+        "dy": y2 - y1,
         "distance": np.sqrt((x1 - x2) ** 2 + (y1 - y2) ** 2),
     }
     return [columns[name] for name in names]
