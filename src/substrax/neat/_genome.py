@@ -1,0 +1,209 @@
+"""The genome of NEAT as arrays of fixed capacity (Stanley & Miikkulainen, 2002).
+
+A genome is two lists, nodes and links, each stored as one array per attribute and
+padded to a capacity. The padding is canonical (one fixed value per field), so two
+genomes are equal exactly when their arrays are.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+NO_NODE = -1
+"""`node_id` of an empty node slot; also the end points of an empty link slot."""
+
+NO_LINK = int(np.iinfo(np.int32).max)
+"""`link_id` of an empty link slot: the largest id, so that empty slots sort last."""
+
+# Below this length a fused compare-with-everything beats a binary search on a CPU,
+# because it needs no gather; the comparison matrix is never stored.
+_COMPARE_ALL_LENGTH = 128
+
+
+class Genome(eqx.Module):
+    """One genome, or a population of them with one more leading axis.
+
+    **Nodes.** Slots hold the inputs (ids `0 .. num_inputs - 1`), then the outputs
+    (the next `num_outputs` ids), then the hidden nodes in ascending id, then empty
+    slots. `node_activation` indexes `substrax.cppn.ACTIVATION_NAMES`. A node's value
+    is `activation(bias + sum(weight * value of source))`; inputs have none of this.
+
+    **Links.** `link_id` is the historical marking (innovation number) and ascends
+    along the row; empty slots come last. `link_source` and `link_target` are node
+    *ids*, not slots. At most one link joins an ordered pair of nodes.
+    """
+
+    node_id: Int[Array, "*population nodes"]
+    node_activation: Int[Array, "*population nodes"]
+    node_bias: Float[Array, "*population nodes"]
+    link_id: Int[Array, "*population links"]
+    link_source: Int[Array, "*population links"]
+    link_target: Int[Array, "*population links"]
+    link_weight: Float[Array, "*population links"]
+    link_enabled: Bool[Array, "*population links"]
+
+    @property
+    def max_nodes(self) -> int:
+        """Capacity for nodes."""
+        return self.node_id.shape[-1]
+
+    @property
+    def max_links(self) -> int:
+        """Capacity for links."""
+        return self.link_id.shape[-1]
+
+    @property
+    def node_mask(self) -> Bool[Array, "*population nodes"]:
+        """Which node slots are in use."""
+        return self.node_id != NO_NODE
+
+    @property
+    def link_mask(self) -> Bool[Array, "*population links"]:
+        """Which link slots are in use, enabled or not."""
+        return self.link_id != NO_LINK
+
+    @property
+    def num_nodes(self) -> Int[Array, "*population"]:
+        """Number of nodes, inputs and outputs included."""
+        return jnp.sum(self.node_mask, axis=-1, dtype=jnp.int32)
+
+    @property
+    def num_links(self) -> Int[Array, "*population"]:
+        """Number of links, disabled ones included."""
+        return jnp.sum(self.link_mask, axis=-1, dtype=jnp.int32)
+
+
+def empty_genome(max_nodes: int, max_links: int, shape: tuple[int, ...] = ()) -> Genome:
+    """A genome (or an array of them, of the given `shape`) without any gene."""
+    nodes, links = (*shape, max_nodes), (*shape, max_links)
+    return Genome(
+        node_id=jnp.full(nodes, NO_NODE, jnp.int32),
+        node_activation=jnp.zeros(nodes, jnp.int32),
+        node_bias=jnp.zeros(nodes, jnp.float32),
+        link_id=jnp.full(links, NO_LINK, jnp.int32),
+        link_source=jnp.full(links, NO_NODE, jnp.int32),
+        link_target=jnp.full(links, NO_NODE, jnp.int32),
+        link_weight=jnp.zeros(links, jnp.float32),
+        link_enabled=jnp.zeros(links, bool),
+    )
+
+
+def take(genomes: Genome, index: Int[Array, "..."]) -> Genome:
+    """The genomes at `index` along the population axis."""
+    # Indices are computed by us and in range; clamping would cost a pass.
+    return jax.tree.map(lambda x: x.at[index].get(mode="promise_in_bounds"), genomes)
+
+
+def select(condition: Bool[Array, ""], first: Genome, second: Genome) -> Genome:
+    """`first` where the condition holds, else `second` (one genome each)."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)
+
+
+def pad_genome(genome: Genome, max_nodes: int, max_links: int) -> Genome:
+    """The same genome (or population) with a larger capacity."""
+    add_nodes = max_nodes - genome.max_nodes
+    add_links = max_links - genome.max_links
+    if add_nodes < 0 or add_links < 0:
+        raise ValueError(
+            f"Capacities can only grow: the genomes have max_nodes="
+            f"{genome.max_nodes} and max_links={genome.max_links}, asked for "
+            f"{max_nodes} and {max_links}. Ask for at least what is there."
+        )
+
+    def pad(x, amount, fill):
+        widths = [(0, 0)] * (x.ndim - 1) + [(0, amount)]
+        return jnp.pad(x, widths, constant_values=fill)
+
+    return Genome(
+        node_id=pad(genome.node_id, add_nodes, NO_NODE),
+        node_activation=pad(genome.node_activation, add_nodes, 0),
+        node_bias=pad(genome.node_bias, add_nodes, 0.0),
+        link_id=pad(genome.link_id, add_links, NO_LINK),
+        link_source=pad(genome.link_source, add_links, NO_NODE),
+        link_target=pad(genome.link_target, add_links, NO_NODE),
+        link_weight=pad(genome.link_weight, add_links, 0.0),
+        link_enabled=pad(genome.link_enabled, add_links, False),
+    )
+
+
+def position(
+    ascending: Int[Array, " n"], queries: Int[Array, " m"]
+) -> Int[Array, " m"]:
+    """Index of the first entry of `ascending` not below each query (n if none)."""
+    small = ascending.shape[0] <= _COMPARE_ALL_LENGTH
+    method = "compare_all" if small else "scan"
+    index = jnp.searchsorted(ascending, queries, method=method)
+    return index.astype(jnp.int32)
+
+
+def node_keys(node_id: Int[Array, " nodes"]) -> Int[Array, " nodes"]:
+    """Node ids with the empty slots last, so that the row ascends."""
+    return jnp.where(node_id == NO_NODE, NO_LINK, node_id)
+
+
+def node_slots(
+    genome: Genome, ids: Int[Array, " m"], num_fixed: int
+) -> Int[Array, " m"]:
+    """Slot of each node id in one genome; inputs and outputs sit at their own id."""
+    hidden = position(node_keys(genome.node_id[num_fixed:]), ids) + num_fixed
+    return jnp.where(ids < num_fixed, ids, hidden)
+
+
+def kth_true(mask: Bool[Array, " n"], k: Int[Array, ""]) -> Bool[Array, " n"]:
+    """One-hot mask of the k-th (from 0) true entry; all false if there is none."""
+    return mask & (jnp.cumsum(mask, dtype=jnp.int32) == k + 1)
+
+
+def compact_links(genome: Genome, keep: Bool[Array, " links"]) -> Genome:
+    """Drop the links outside `keep` from one genome and close the gaps in order."""
+    keep = keep & genome.link_mask
+    rank = jnp.cumsum(keep, dtype=jnp.int32)
+    slots = jnp.arange(genome.max_links, dtype=jnp.int32)
+    source_slot = position(rank, slots + 1)
+    is_filled = slots < rank[-1]
+
+    def move(x, fill):
+        moved = x.at[source_slot].get(mode="fill", fill_value=fill)
+        return jnp.where(is_filled, moved, fill)
+
+    return Genome(
+        node_id=genome.node_id,
+        node_activation=genome.node_activation,
+        node_bias=genome.node_bias,
+        link_id=move(genome.link_id, NO_LINK),
+        link_source=move(genome.link_source, NO_NODE),
+        link_target=move(genome.link_target, NO_NODE),
+        link_weight=move(genome.link_weight, 0.0),
+        link_enabled=move(genome.link_enabled, False),
+    )
+
+
+def stable_sum(x: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
+    """Sum over the last axis whose rounding does not depend on trailing zeros.
+
+    Adding the upper half to the lower half, again and again, leaves the order of the
+    additions unchanged when the axis is padded with zeros to the next power of two.
+    A larger capacity therefore gives the same bits, which `jnp.sum` does not promise.
+    """
+    length = 1 << max(x.shape[-1] - 1, 0).bit_length()
+    widths = [(0, 0)] * (x.ndim - 1) + [(0, length - x.shape[-1])]
+    x = jnp.pad(x, widths)
+    while length > 1:
+        length //= 2
+        x = x[..., :length] + x[..., length:]
+    return x[..., 0]
+
+
+def uniform(words: UInt32[Array, "..."]) -> Float[Array, "..."]:
+    """Uniform numbers in [0, 1) from random words (the upper 24 bits of each)."""
+    return (words >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
+
+
+def normal(words: UInt32[Array, "..."]) -> Float[Array, "..."]:
+    """Standard normal numbers from random words (the upper 23 bits of each)."""
+    # An odd multiple of 2^-24 inside (0, 1): exact in float32, never 0 or 1.
+    fraction = ((words >> 9).astype(jnp.float32) * 2.0 + 1.0) * jnp.float32(2.0**-24)
+    root_two = jnp.float32(np.sqrt(2.0))
+    return root_two * jax.scipy.special.erfinv(2.0 * fraction - 1.0)

@@ -1,0 +1,133 @@
+"""The first population."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, Key
+
+from ..cppn import activation_id
+from ._attributes import draw_activation, draw_initial
+from ._config import NEATConfig
+from ._genome import Genome, compact_links, empty_genome, uniform
+
+
+def initial_pairs(config: NEATConfig) -> Int[np.ndarray, "pairs 2"]:
+    """The (source, target) ids that the first genomes may be linked by, in order."""
+    num_fixed = config.num_inputs + config.num_outputs
+    inputs = range(config.num_inputs)
+    outputs = range(config.num_inputs, num_fixed)
+    hidden = range(num_fixed, num_fixed + config.num_hidden)
+    kind = config.initial_connection
+    if kind == "none":
+        pairs = []
+    elif kind in ("fs", "fs_hidden"):
+        targets = [*outputs, *(hidden if kind == "fs_hidden" else [])]
+        pairs = [(i, t) for i in inputs for t in targets]
+    else:
+        pairs = [(i, h) for i in inputs for h in hidden]
+        pairs += [(h, o) for h in hidden for o in outputs]
+        if kind.endswith("direct") or not hidden:
+            pairs += [(i, o) for i in inputs for o in outputs]
+        if config.initial_self_links:
+            pairs += [(n, n) for n in [*outputs, *hidden]]
+    return np.array(pairs, np.int32).reshape(-1, 2)
+
+
+def default_capacity(config: NEATConfig) -> tuple[int, int, int]:
+    """`max_nodes`, `max_links` and `max_species` of the first population."""
+    nodes = config.num_inputs + config.num_outputs + config.num_hidden
+    links = len(initial_pairs(config))
+    if 0 < config.max_links < links:
+        raise ValueError(
+            f"max_links is {config.max_links}, but initial_connection="
+            f"{config.initial_connection!r} needs room for {links} links. Set "
+            f"max_links to at least {links}, or to 0 to leave it to NEAT."
+        )
+
+    def roomy(needed, least):
+        return max(least, 1 << (needed * 3 // 2).bit_length())
+
+    return (
+        config.max_nodes or roomy(nodes, 8),
+        config.max_links or roomy(links, 16),
+        config.max_species or 32,
+    )
+
+
+def _first_genome(
+    config: NEATConfig, max_nodes: int, max_links: int, *, key: Key[Array, ""]
+) -> Genome:
+    """One genome of the first population."""
+    pairs = initial_pairs(config)
+    num_pairs, num_inputs = len(pairs), config.num_inputs
+    num_fixed = num_inputs + config.num_outputs
+    num_nodes = num_fixed + config.num_hidden
+    key_nodes, key_links, key_choice = jax.random.split(key, 3)
+    node_words = jax.random.bits(key_nodes, (num_nodes, 2))
+    link_words = jax.random.bits(key_links, (num_pairs, 1))
+
+    is_input = np.arange(num_nodes) < num_inputs
+    activation = draw_activation(config, node_words[:, 0])
+    if config.output_activation is not None:
+        is_output = ~is_input & (np.arange(num_nodes) < num_fixed)
+        fixed = jnp.int32(activation_id(config.output_activation))
+        activation = jnp.where(is_output, fixed, activation)
+    identity = jnp.int32(activation_id("identity"))
+    genome = empty_genome(max_nodes, max_links)
+    genome = eqx.tree_at(
+        lambda g: (g.node_id, g.node_activation, g.node_bias),
+        genome,
+        (
+            genome.node_id.at[:num_nodes].set(np.arange(num_nodes, dtype=np.int32)),
+            genome.node_activation.at[:num_nodes].set(
+                jnp.where(is_input, identity, activation)
+            ),
+            genome.node_bias.at[:num_nodes].set(
+                jnp.where(is_input, 0.0, draw_initial(config.bias, node_words[:, 1]))
+            ),
+        ),
+    )
+    if num_pairs == 0:
+        return genome
+    genome = eqx.tree_at(
+        lambda g: (
+            g.link_id,
+            g.link_source,
+            g.link_target,
+            g.link_weight,
+            g.link_enabled,
+        ),
+        genome,
+        (
+            genome.link_id.at[:num_pairs].set(np.arange(num_pairs, dtype=np.int32)),
+            genome.link_source.at[:num_pairs].set(pairs[:, 0]),
+            genome.link_target.at[:num_pairs].set(pairs[:, 1]),
+            genome.link_weight.at[:num_pairs].set(
+                draw_initial(config.weight, link_words[:, 0])
+            ),
+            genome.link_enabled.at[:num_pairs].set(True),
+        ),
+    )
+    if config.initial_connection.startswith("partial"):
+        # The given share of the links, exactly, as neat-python has it.
+        num_kept = round(num_pairs * config.initial_fraction)
+        draws = jax.random.uniform(key_choice, (num_pairs,))
+        is_kept = jnp.zeros(max_links, bool)
+        is_kept = is_kept.at[jnp.argsort(draws)[:num_kept]].set(True)
+        genome = compact_links(genome, is_kept)
+    elif config.initial_connection.startswith("fs"):
+        draw = uniform(jax.random.bits(key_choice, ()))
+        chosen = (draw * num_inputs).astype(jnp.int32)
+        genome = compact_links(genome, genome.link_source == chosen)
+    return genome
+
+
+def first_population(
+    config: NEATConfig, max_nodes: int, max_links: int, *, key: Key[Array, ""]
+) -> Genome:
+    """The first population; equal links of different genomes share their id."""
+    keys = jax.random.split(key, config.population_size)
+    return jax.vmap(lambda k: _first_genome(config, max_nodes, max_links, key=k))(keys)
+
+

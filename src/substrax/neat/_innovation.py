@@ -1,0 +1,37 @@
+"""Historical markings: equal structural innovations of a generation share their id.
+
+"By keeping a list of the innovations that occurred in the current generation, it is
+possible to ensure that when the same structure arises more than once through
+independent mutations in the same generation, each identical mutation is assigned the
+same innovation number" (Stanley & Miikkulainen, 2002, section 3.2). Here the list is a
+sort: equal innovations become neighbours and are numbered together.
+"""
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Int
+
+
+def number_innovations(
+    keys: tuple[Int[Array, " population"], ...], mask: Bool[Array, " population"]
+) -> tuple[Int[Array, " population"], Int[Array, ""]]:
+    """Number the distinct innovations of a generation from 0.
+
+    **Arguments:** what identifies the innovation of each genome, as one or more
+    integers; `mask`, which genomes have one.
+
+    **Returns:** the number of each genome's innovation (meaningless outside the mask)
+    and how many distinct ones there are.
+    """
+    population = mask.shape[0]
+    index = jnp.arange(population, dtype=jnp.int32)
+    # Genomes without an innovation go last, whatever their keys are.
+    operands = ((~mask).astype(jnp.int32), *keys, index)
+    *sorted_keys, order = lax.sort(operands, num_keys=len(operands) - 1)
+    differs = jnp.zeros(population, bool).at[0].set(True)
+    for key in sorted_keys:
+        differs |= jnp.concatenate([jnp.ones(1, bool), key[1:] != key[:-1]])
+    is_first = differs & (sorted_keys[0] == 0)
+    rank = jnp.cumsum(is_first, dtype=jnp.int32) - 1
+    number = jnp.zeros(population, jnp.int32).at[order].set(rank, unique_indices=True)
+    return number, jnp.sum(is_first, dtype=jnp.int32)

@@ -1,0 +1,137 @@
+"""Mutation of a population: structure first, then what the genes carry.
+
+The order is neat-python's: add a node, delete a node, add a link, delete a link, then
+weights, switches, biases and activations of all genes, the new ones included.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, UInt32
+
+from ._attributes import draw_activation, draw_initial, mutate_attributes
+from ._config import NEATConfig
+from ._genome import Genome, compact_links, select, uniform
+from ._innovation import number_innovations
+from ._structure import (
+    add_node,
+    append_link,
+    choose_link,
+    choose_mutations,
+    choose_split,
+    delete_link,
+    delete_node,
+)
+
+# Words per genome: 2 gates, 4 choices, 3 picks, a new node's activation, a new link's
+# weight; then 2 per attempt at a link.
+_NUM_FIXED_WORDS = 11
+NODE_WORDS = 5
+LINK_WORDS = 4
+
+
+class MutationWords(eqx.Module):
+    """Random words of the offspring: per genome, per node slot and per link slot."""
+
+    genome: UInt32[Array, "*population words"]
+    node: UInt32[Array, "*population nodes 5"]
+    link: UInt32[Array, "*population links 4"]
+
+
+class Counters(eqx.Module):
+    """The next free ids. `exhausted` once an id would not fit into 32 bits."""
+
+    next_node_id: Int[Array, ""]
+    next_link_id: Int[Array, ""]
+    exhausted: Bool[Array, ""]
+
+    def advance(self, num_nodes: Int[Array, ""], num_links: Int[Array, ""]):
+        """Counters after handing out so many ids."""
+        limit = np.iinfo(np.int32).max - 1
+        exhausted = (
+            self.exhausted
+            | (self.next_node_id > limit - num_nodes)
+            | (self.next_link_id > limit - num_links)
+        )
+        # Once exhausted the counters stop, so that they can never wrap around.
+        return Counters(
+            jnp.where(exhausted, self.next_node_id, self.next_node_id + num_nodes),
+            jnp.where(exhausted, self.next_link_id, self.next_link_id + num_links),
+            exhausted,
+        )
+
+
+class Overflow(eqx.Module):
+    """Whether an operation met a capacity."""
+
+    nodes: Bool[Array, ""]
+    links: Bool[Array, ""]
+    species: Bool[Array, ""]
+
+
+def num_genome_words(config: NEATConfig) -> int:
+    """How many words per genome `mutate` needs."""
+    return _NUM_FIXED_WORDS + 2 * config.mutation.add_link_attempts
+
+
+def mutate(
+    config: NEATConfig,
+    genomes: Genome,
+    is_copy: Bool[Array, " population"],
+    words: MutationWords,
+    counters: Counters,
+) -> tuple[Genome, Counters, Overflow]:
+    """Mutate all offspring except the copies (champions)."""
+    num_fixed = config.num_inputs + config.num_outputs
+    genome_words = words.genome
+    draws = uniform(genome_words)
+    originals = genomes
+
+    choice = jax.vmap(lambda g, d: choose_mutations(config, g, d))(
+        genomes, draws[:, 2:6]
+    )
+    choice = jax.tree.map(lambda x: x & ~is_copy, choice)
+
+    is_split, split, split_id = jax.vmap(lambda g, w, d: choose_split(config, g, w, d))(
+        genomes, choice.add_node, draws[:, 6]
+    )
+    number, num_splits = number_innovations((split_id,), is_split)
+    # Splitting the same link gives the same node and the same two links.
+    node_id = counters.next_node_id + number
+    split_link_id = counters.next_link_id + 2 * number
+    activation = draw_activation(config, genome_words[:, 9])
+    genomes, nodes_full, links_full = jax.vmap(add_node)(
+        genomes, is_split, split, node_id, split_link_id, activation
+    )
+    counters = counters.advance(num_splits, 2 * num_splits)
+
+    genomes, keep = jax.vmap(lambda g, w, d: delete_node(g, w, d, num_fixed))(
+        genomes, choice.delete_node, draws[:, 7]
+    )
+
+    attempts = genome_words[:, _NUM_FIXED_WORDS:].reshape(
+        -1, config.mutation.add_link_attempts, 2
+    )
+    is_new, source, target, genomes = jax.vmap(
+        lambda g, k, w, a: choose_link(config, g, k, w, a)
+    )(genomes, keep, choice.add_link, attempts)
+    number, num_pairs = number_innovations((source, target), is_new)
+    weight = draw_initial(config.weight, genome_words[:, 10])
+    genomes, keep, link_full = jax.vmap(append_link)(
+        genomes, keep, is_new, counters.next_link_id + number, source, target, weight
+    )
+    counters = counters.advance(jnp.int32(0), num_pairs)
+
+    keep = jax.vmap(delete_link)(keep, choice.delete_link, draws[:, 8])
+    genomes = jax.vmap(compact_links)(genomes, keep)
+    genomes = jax.vmap(lambda *args: mutate_attributes(config, *args))(
+        genomes, genome_words[:, :2], words.node, words.link
+    )
+    genomes = jax.vmap(select)(is_copy, originals, genomes)
+    overflow = Overflow(
+        nodes=jnp.any(nodes_full),
+        links=jnp.any(links_full | link_full),
+        species=jnp.bool_(False),
+    )
+    return genomes, counters, overflow

@@ -1,0 +1,343 @@
+"""NEAT as `init`, `ask` and `tell`: pure functions over one state.
+
+Reference: Stanley & Miikkulainen, "Evolving Neural Networks through Augmenting
+Topologies", Evolutionary Computation 10(2), 2002.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from ._config import NEATConfig
+from ._crossover import cross, cross_equals
+from ._genome import Genome, select, take, uniform
+from ._initial import default_capacity, first_population, initial_pairs
+from ._mutation import (
+    LINK_WORDS,
+    NODE_WORDS,
+    Counters,
+    MutationWords,
+    Overflow,
+    mutate,
+    num_genome_words,
+)
+from ._reproduction import (
+    Parents,
+    SpeciesStatistics,
+    choose_parents,
+    quotas,
+    rank_members,
+    scores_of,
+    species_statistics,
+    update_stagnation,
+)
+from ._speciation import SpeciesTable, empty_species, keep_species, speciate
+
+_PARENT_WORDS = 5
+
+
+class NEATState(eqx.Module):
+    """All that the next generation depends on, besides fitness and a key.
+
+    `population` is not yet evaluated; `species_index` gives the slot of each genome's
+    species in `species`. `best_genome` is the best ever told, with `best_score` (larger
+    is better, whatever the objective) and `last_improved`, the generation it appeared.
+    """
+
+    population: Genome
+    species_index: Int[Array, " population"]
+    species: SpeciesTable
+    counters: Counters
+    next_species_id: Int[Array, ""]
+    threshold: Float[Array, ""]
+    generation: Int[Array, ""]
+    best_genome: Genome
+    best_score: Float[Array, ""]
+    last_improved: Int[Array, ""]
+
+    @property
+    def max_nodes(self) -> int:
+        """Capacity for nodes per genome."""
+        return self.population.max_nodes
+
+    @property
+    def max_links(self) -> int:
+        """Capacity for links per genome."""
+        return self.population.max_links
+
+    @property
+    def max_species(self) -> int:
+        """Capacity for species."""
+        return self.species.max_species
+
+
+class NEATInfo(eqx.Module):
+    """What a generation was like.
+
+    Fitness, `species_size` and the sizes of genomes are about the generation that was
+    told; `parent_index`, `num_new_species`, `threshold` and `overflow` about the one
+    that it begot. With an `overflow`, or with `ids_exhausted`, the new state is not
+    what NEAT would have made: see `check_info` and `tell_growing`.
+    """
+
+    generation: Int[Array, ""]
+    best_fitness: Float[Array, ""]
+    best_index: Int[Array, ""]
+    mean_fitness: Float[Array, ""]
+    num_failed: Int[Array, ""]
+    num_species: Int[Array, ""]
+    species_size: Int[Array, " species"]
+    num_stagnant_species: Int[Array, ""]
+    mean_nodes: Float[Array, ""]
+    mean_links: Float[Array, ""]
+    parent_index: Int[Array, "population 2"]
+    num_new_species: Int[Array, ""]
+    threshold: Float[Array, ""]
+    overflow: Overflow
+    ids_exhausted: Bool[Array, ""]
+
+
+def _as_leaf(x: object) -> object:
+    """Numbers become NumPy scalars: traced by `jit`, and hashable all the same."""
+    if isinstance(x, bool) or not isinstance(x, int | float):
+        return x
+    return np.int32(x) if isinstance(x, int) else np.float32(x)
+
+
+class NEAT(eqx.Module):
+    """NeuroEvolution of Augmenting Topologies over a whole population at once.
+
+    ```python
+    neat = NEAT(presets.neat_python(num_inputs=2, num_outputs=1))
+    state = neat.init(key=key_init)
+    tell = jax.jit(neat.tell)
+    for key in jax.random.split(key_run, 100):
+        fitness = evaluate(neat.ask(state))
+        state, info = tell_growing(neat, state, fitness, key=key, tell_fn=tell)
+    ```
+
+    `tell` has the same shapes before and after, so it may stand in a `lax.scan`; there,
+    `check_info` afterwards tells whether a capacity was too small. An instance is a
+    pytree whose leaves are the rates and thresholds of the configuration: passed into
+    a jitted function they are traced, and other values do not compile again.
+    """
+
+    config: NEATConfig
+
+    def __init__(self, config: NEATConfig):
+        self.config = jax.tree.map(_as_leaf, config)
+
+    def init(self, *, key: Key[Array, ""]) -> NEATState:
+        """The first population, placed into species."""
+        config = self.config
+        max_nodes, max_links, max_species = default_capacity(config)
+        population = first_population(config, max_nodes, max_links, key=key)
+        num_nodes = config.num_inputs + config.num_outputs + config.num_hidden
+        threshold = jnp.asarray(config.speciation.compatibility_threshold, jnp.float32)
+
+        def place(max_species):
+            return speciate(
+                config,
+                threshold,
+                population,
+                empty_species(max_species, max_nodes, max_links),
+                jnp.int32(0),
+                jnp.int32(0),
+            )
+
+        placed = place(max_species)
+        return NEATState(
+            population=population,
+            species_index=placed.species_index,
+            species=placed.table,
+            counters=Counters(
+                jnp.int32(num_nodes),
+                jnp.int32(len(initial_pairs(config))),
+                # Too many species at the start are reported by the first `tell`.
+                jnp.bool_(False),
+            ),
+            next_species_id=placed.next_species_id,
+            threshold=threshold,
+            generation=jnp.int32(0),
+            best_genome=jax.tree.map(lambda x: x[0], population),
+            best_score=jnp.float32(-jnp.inf),
+            last_improved=jnp.int32(0),
+        )
+
+    def ask(self, state: NEATState) -> Genome:
+        """The population to evaluate, with the population axis in front."""
+        return state.population
+
+    def tell(
+        self,
+        state: NEATState,
+        fitness: Float[Array, " population"],
+        *,
+        key: Key[Array, ""],
+    ) -> tuple[NEATState, NEATInfo]:
+        """Make the next generation.
+
+        **Arguments:** the state; the fitness of each genome of `ask`, in its order,
+        where NaN and infinity mean that the evaluation failed; a key, consumed.
+
+        **Returns:** the next state, and what happened.
+        """
+        config = self.config
+        key_representative, key_offspring = jax.random.split(key)
+        score, is_failed = scores_of(config, fitness)
+        best_index = jnp.argmax(score).astype(jnp.int32)
+        improves = score[best_index] > state.best_score
+        last_improved = jnp.where(improves, state.generation, state.last_improved)
+
+        statistics = species_statistics(
+            config, state.species, state.species_index, score
+        )
+        species, reproduces = update_stagnation(
+            config, state.species, statistics, state.generation, last_improved
+        )
+        is_parent = reproduces[state.species_index]
+        quota = quotas(
+            config,
+            statistics,
+            reproduces,
+            jnp.min(jnp.where(is_parent, score, jnp.inf)),
+            jnp.max(jnp.where(is_parent, score, -jnp.inf)),
+        )
+        order = rank_members(state.species_index, score)
+        population, counters, overflow, parents = self._offspring(
+            state, statistics, order, score, quota, key=key_offspring
+        )
+
+        if config.speciation.representative == "random":
+            representative = _random_members(
+                state.population, order, statistics, key=key_representative
+            )
+            species = eqx.tree_at(lambda t: t.representative, species, representative)
+        species, _ = keep_species(species, quota > 0)
+        threshold = self._next_threshold(state.threshold, state.species.num_species)
+        placed = speciate(
+            config,
+            threshold,
+            population,
+            species,
+            state.next_species_id,
+            state.generation + 1,
+        )
+        overflow = Overflow(overflow.nodes, overflow.links, placed.overflow)
+        best_genome = take(state.population, best_index)
+        next_state = NEATState(
+            population=population,
+            species_index=placed.species_index,
+            species=placed.table,
+            counters=counters,
+            next_species_id=placed.next_species_id,
+            threshold=threshold,
+            generation=state.generation + 1,
+            best_genome=select(improves, best_genome, state.best_genome),
+            best_score=jnp.maximum(state.best_score, score[best_index]),
+            last_improved=last_improved,
+        )
+        num_alive = jnp.sum(reproduces, dtype=jnp.int32)
+        num_valid = jnp.sum(~is_failed, dtype=jnp.int32)
+        mean = lambda x: jnp.mean(x.astype(jnp.float32))
+        total = jnp.sum(jnp.where(is_failed, 0.0, fitness))
+        info = NEATInfo(
+            generation=state.generation,
+            best_fitness=fitness[best_index],
+            best_index=best_index,
+            mean_fitness=total / jnp.maximum(num_valid, 1).astype(jnp.float32),
+            num_failed=jnp.sum(is_failed, dtype=jnp.int32),
+            num_species=state.species.num_species,
+            species_size=statistics.size,
+            num_stagnant_species=state.species.num_species - num_alive,
+            mean_nodes=mean(state.population.num_nodes),
+            mean_links=mean(state.population.num_links),
+            parent_index=jnp.stack([parents.first, parents.second], axis=1),
+            num_new_species=placed.next_species_id - state.next_species_id,
+            threshold=threshold,
+            overflow=overflow,
+            ids_exhausted=counters.exhausted,
+        )
+        return next_state, info
+
+    def _next_threshold(self, threshold, num_species):
+        """Move the threshold towards the target number of species, if there is one."""
+        c = self.config.speciation
+        direction = jnp.sign(num_species - c.target_num_species).astype(jnp.float32)
+        moved = threshold + c.threshold_step * direction
+        moved = jnp.clip(moved, c.threshold_min, c.threshold_max)
+        return jnp.where(jnp.asarray(c.target_num_species) > 0, moved, threshold)
+
+    def _offspring(
+        self,
+        state: NEATState,
+        statistics: SpeciesStatistics,
+        order: Int[Array, " population"],
+        score: Float[Array, " population"],
+        quota: Int[Array, " species"],
+        *,
+        key: Key[Array, ""],
+    ) -> tuple[Genome, Counters, Overflow, Parents]:
+        """Choose parents, cross and mutate."""
+        config = self.config
+        keys = jax.random.split(key, config.population_size)
+        num_words = _PARENT_WORDS + num_genome_words(config)
+
+        def draw(key):
+            key_genome, key_node, key_link = jax.random.split(key, 3)
+            # One key per genome and slots in front: a slot's words do not depend on
+            # the capacity.
+            return (
+                jax.random.bits(key_genome, (num_words,)),
+                jax.random.bits(key_node, (state.max_nodes, NODE_WORDS)),
+                jax.random.bits(key_link, (state.max_links, LINK_WORDS)),
+            )
+
+        genome_words, node_words, link_words = jax.vmap(draw)(keys)
+        parents = choose_parents(
+            config,
+            statistics,
+            order,
+            score,
+            quota,
+            uniform(genome_words[:, :_PARENT_WORDS]),
+        )
+        first = take(state.population, parents.first)
+        second = take(state.population, parents.second)
+        node_coins, link_coins = node_words[:, :, 0], link_words[:, :, 0]
+        children = jax.vmap(lambda *args: cross(config, *args))(
+            first, second, parents.is_crossed, node_coins, link_coins
+        )
+        nodes_full = links_full = jnp.bool_(False)
+        if config.crossover.equal_fitness == "both":
+            merged, nodes, links = jax.vmap(lambda *args: cross_equals(config, *args))(
+                first, second, node_coins, link_coins
+            )
+            children = jax.vmap(select)(parents.is_equal, merged, children)
+            nodes_full = jnp.any(nodes & parents.is_equal)
+            links_full = jnp.any(links & parents.is_equal)
+        words = MutationWords(genome_words[:, _PARENT_WORDS:], node_words, link_words)
+        children, counters, overflow = mutate(
+            config, children, parents.is_copy, words, state.counters
+        )
+        overflow = Overflow(
+            overflow.nodes | nodes_full, overflow.links | links_full, overflow.species
+        )
+        return children, counters, overflow, parents
+
+
+def _random_members(
+    population: Genome,
+    order: Int[Array, " population"],
+    statistics: SpeciesStatistics,
+    *,
+    key: Key[Array, ""],
+) -> Genome:
+    """A random member of each species."""
+    size = statistics.size
+    start = jnp.cumsum(size) - size
+    draw = uniform(jax.random.bits(key, size.shape))
+    rank = (draw * size.astype(jnp.float32)).astype(jnp.int32)
+    return take(population, order[jnp.minimum(start + rank, order.shape[0] - 1)])

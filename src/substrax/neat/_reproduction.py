@@ -1,0 +1,278 @@
+"""Who lives, and who has how many children (Stanley & Miikkulainen, 2002, 3.3, 4.1)."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from ._config import NEATConfig
+from ._genome import stable_sum
+from ._speciation import SpeciesTable
+
+
+def scores_of(
+    config: NEATConfig, fitness: Float[Array, " population"]
+) -> tuple[Float[Array, " population"], Bool[Array, " population"]]:
+    """Fitness turned so that larger is better, and which evaluations failed.
+
+    A NaN or infinite fitness fails: its genome scores just below the worst of the
+    others, so it ranks last and distorts no mean.
+    """
+    is_failed = ~jnp.isfinite(fitness)
+    score = fitness if config.maximise else -fitness
+    worst = jnp.min(jnp.where(is_failed, jnp.inf, score))
+    worst = jnp.where(jnp.isfinite(worst), worst, 0.0)
+    below = jnp.nextafter(worst, jnp.float32(-jnp.inf))
+    return jnp.where(is_failed, below, score), is_failed
+
+
+class SpeciesStatistics(eqx.Module):
+    """Per species: members, mean score, and the score that stagnation looks at."""
+
+    size: Int[Array, " species"]
+    mean_score: Float[Array, " species"]
+    score: Float[Array, " species"]
+
+
+def species_statistics(
+    config: NEATConfig,
+    table: SpeciesTable,
+    species_index: Int[Array, " population"],
+    score: Float[Array, " population"],
+) -> SpeciesStatistics:
+    """Gather the members' scores."""
+    n = table.max_species
+    size = jax.ops.segment_sum(jnp.ones_like(species_index), species_index, n)
+    total = jax.ops.segment_sum(score, species_index, n)
+    mean = total / jnp.maximum(size, 1).astype(jnp.float32)
+    kind = config.reproduction.species_fitness
+    if kind == "mean":
+        judged = mean
+    elif kind == "min":
+        judged = jax.ops.segment_min(score, species_index, n)
+    else:
+        judged = jax.ops.segment_max(score, species_index, n)
+    return SpeciesStatistics(size, mean, jnp.where(table.mask, judged, -jnp.inf))
+
+
+def rank_descending(
+    values: Float[Array, " n"] | Int[Array, " n"], mask: Bool[Array, " n"]
+) -> Int[Array, " n"]:
+    """Rank of each value, 0 the largest; entries outside the mask come last."""
+    n = values.shape[0]
+    index = jnp.arange(n, dtype=jnp.int32)
+    *_, order = lax.sort((~mask, -values, index), num_keys=3)
+    return jnp.zeros(n, jnp.int32).at[order].set(index)
+
+
+def update_stagnation(
+    config: NEATConfig,
+    table: SpeciesTable,
+    statistics: SpeciesStatistics,
+    generation: Int[Array, ""],
+    population_last_improved: Int[Array, ""],
+) -> tuple[SpeciesTable, Bool[Array, " species"]]:
+    """Record improvements and say which species may reproduce.
+
+    "If the maximum fitness of a species did not improve in 15 generations, the networks
+    in the stagnant species were not allowed to reproduce" (section 4.1); "in rare cases
+    when the fitness of the entire population does not improve for more than 20
+    generations, only the top two species are allowed to reproduce" (section 3.3). The
+    best species are spared in any case, so the population never dies out.
+    """
+    c = config.reproduction
+    improves = table.mask & (statistics.score > table.best_score)
+    table = dataclasses.replace(
+        table,
+        best_score=jnp.maximum(table.best_score, statistics.score),
+        last_improved=jnp.where(improves, generation, table.last_improved),
+    )
+    rank = rank_descending(statistics.score, table.mask)
+    is_stagnant = (generation - table.last_improved >= c.max_stagnation) & (
+        jnp.asarray(c.max_stagnation) > 0
+    )
+    is_spared = rank < jnp.maximum(c.species_elitism, 1)
+    reproduces = table.mask & (~is_stagnant | is_spared)
+    is_stuck = (generation - population_last_improved > c.population_stagnation) & (
+        jnp.asarray(c.population_stagnation) > 0
+    )
+    is_top = rank < c.population_stagnation_species
+    return table, reproduces & (~is_stuck | is_top)
+
+
+def _adjust(
+    quota: Int[Array, " species"],
+    mask: Bool[Array, " species"],
+    total: int,
+    minimum: Int[Array, ""],
+    gain_rank: Int[Array, " species"],
+) -> Int[Array, " species"]:
+    """Change quotas so that they sum to `total`.
+
+    Missing offspring are handed out in the order of `gain_rank`, one each, again and
+    again; superfluous ones are taken from the largest quotas first, one each per
+    round, never below the minimum.
+    """
+    count = jnp.maximum(jnp.sum(mask, dtype=jnp.int32), 1)
+    missing = jnp.maximum(total - jnp.sum(quota), 0)
+    gain = missing // count + (gain_rank < missing % count).astype(jnp.int32)
+    quota = quota + jnp.where(mask, gain, 0)
+    loss_rank = rank_descending(quota, mask)
+
+    def too_many(quota):
+        return jnp.sum(quota) > total
+
+    def take_round(quota):
+        can_lose = mask & (quota > minimum)
+        rank = rank_descending(-loss_rank, can_lose)
+        loses = can_lose & (rank < jnp.sum(quota) - total)
+        return quota - loses.astype(jnp.int32)
+
+    return lax.while_loop(too_many, take_round, quota)
+
+
+def quotas(
+    config: NEATConfig,
+    statistics: SpeciesStatistics,
+    reproduces: Bool[Array, " species"],
+    worst: Float[Array, ""],
+    best: Float[Array, ""],
+) -> Int[Array, " species"]:
+    """Offspring of each species; the sum is exactly the population size.
+
+    Explicit fitness sharing: a member's fitness is divided by the size of its species,
+    so what a species is worth is the mean of its members. "Every species is assigned a
+    potentially different number of offspring in proportion to the sum of adjusted
+    fitnesses of its member organisms" (section 3.3). `worst` and `best` are scores
+    among the members of reproducing species; a negative `worst` shifts all scores,
+    which the paper, with fitnesses above zero, has no need for.
+    """
+    c = config.reproduction
+    total = config.population_size
+    count = jnp.maximum(jnp.sum(reproduces, dtype=jnp.int32), 1)
+    elites = jnp.asarray(c.elitism if c.quota == "damped" else 0, jnp.int32)
+    minimum = jnp.maximum(jnp.asarray(c.min_species_size, jnp.int32), elites)
+    minimum = jnp.minimum(minimum, total // count)
+    floor = minimum.astype(jnp.float32)
+    if c.quota == "damped":
+        spread = jnp.maximum(1.0, best - worst)
+        shared = (statistics.mean_score - worst) / spread
+    else:
+        shared = statistics.mean_score - jnp.minimum(worst, 0.0)
+    shared = jnp.where(reproduces, jnp.maximum(shared, 0.0), 0.0)
+    sum_shared = stable_sum(shared)
+    share = shared / jnp.where(sum_shared > 0, sum_shared, 1.0)
+
+    if c.quota == "damped":
+        # neat-python's: half-way from the present size, rescaled, then made exact.
+        present = statistics.size.astype(jnp.float32)
+        ideal = jnp.where(sum_shared > 0, jnp.maximum(floor, share * total), floor)
+        step = (ideal - present) * 0.5
+        rounded = jnp.round(step)
+        step = jnp.where(jnp.abs(rounded) > 0, rounded, jnp.sign(step))
+        spawn = jnp.where(reproduces, present + step, 0.0)
+        spawn = jnp.round(spawn * (total / jnp.maximum(stable_sum(spawn), 1.0)))
+        quota = jnp.maximum(spawn, floor).astype(jnp.int32)
+        quota = jnp.where(reproduces, quota, 0)
+        gain_rank = rank_descending(-quota, reproduces)
+        return _adjust(quota, reproduces, total, minimum, gain_rank)
+
+    even = jnp.where(reproduces, 1.0 / count.astype(jnp.float32), 0.0)
+    ideal = jnp.where(sum_shared > 0, share, even) * total
+    whole = jnp.floor(ideal)
+    # The largest remainders get what rounding down left over.
+    gain_rank = rank_descending(ideal - whole, reproduces)
+    quota = jnp.where(reproduces, jnp.maximum(whole, floor), 0.0).astype(jnp.int32)
+    return _adjust(quota, reproduces, total, minimum, gain_rank)
+
+
+class Parents(eqx.Module):
+    """Parents of each offspring, as indices into the old population.
+
+    `first` gives the structure: it is the fitter one. `is_copy` marks champions, which
+    are `first` unchanged; `is_crossed` those with two different parents.
+    """
+
+    first: Int[Array, " population"]
+    second: Int[Array, " population"]
+    is_copy: Bool[Array, " population"]
+    is_crossed: Bool[Array, " population"]
+    is_equal: Bool[Array, " population"]
+
+
+def rank_members(
+    species_index: Int[Array, " population"], score: Float[Array, " population"]
+) -> Int[Array, " population"]:
+    """The population ordered by species, the best of each first.
+
+    Among equals the later genome leads: champions come first in a population, so this
+    lets a child replace the champion that it equals, and neutral change go on.
+    """
+    index = jnp.arange(score.shape[0], dtype=jnp.int32)
+    *_, order = lax.sort((species_index, -score, -index), num_keys=3)
+    return -order
+
+
+def choose_parents(
+    config: NEATConfig,
+    statistics: SpeciesStatistics,
+    order: Int[Array, " population"],
+    score: Float[Array, " population"],
+    quota: Int[Array, " species"],
+    draws: Float[Array, "population 5"],
+) -> Parents:
+    """Fill the quotas: champions first, then children of the surviving members.
+
+    "The champion of each species with more than five networks was copied into the next
+    generation unchanged" (section 4.1). "Species then reproduce by first eliminating
+    the lowest performing members from the population" (section 3.3).
+    """
+    c, rates = config.reproduction, config.crossover
+    size = statistics.size
+    start = jnp.cumsum(size) - size
+    end = jnp.cumsum(quota)
+    child = jnp.arange(config.population_size, dtype=jnp.int32)
+    species = jnp.searchsorted(end, child, side="right", method="compare_all")
+    species = species.astype(jnp.int32)
+    place = child - (end - quota)[species]
+
+    elites = jnp.where(size >= c.elitism_min_size, c.elitism, 0)
+    elites = jnp.minimum(elites, size).astype(jnp.int32)
+    is_copy = place < elites[species]
+
+    # Slightly less than the product, or 0.3 of 10 members might round up to 4.
+    survivors = jnp.ceil(size.astype(jnp.float32) * c.survival_rate * (1.0 - 1e-6))
+    survivors = jnp.maximum(survivors.astype(jnp.int32), c.min_parents)
+    survivors = jnp.clip(survivors, 1, jnp.maximum(size, 1))
+
+    def draw_from(species, draw):
+        rank = (draw * survivors[species].astype(jnp.float32)).astype(jnp.int32)
+        return order[start[species] + rank]
+
+    reproduces = quota > 0
+    count = jnp.sum(reproduces, dtype=jnp.int32)
+    slot_of_rank = jnp.argsort(~reproduces, stable=True).astype(jnp.int32)
+    rank_of_slot = jnp.cumsum(reproduces, dtype=jnp.int32) - 1
+    other = (draws[:, 4] * (count - 1).astype(jnp.float32)).astype(jnp.int32)
+    other += (other >= rank_of_slot[species]).astype(jnp.int32)
+    is_foreign = (draws[:, 3] < rates.interspecies_rate) & (count > 1)
+    partner_species = jnp.where(is_foreign, slot_of_rank[other], species)
+
+    champion = order[start[species] + jnp.where(is_copy, place, 0)]
+    first = draw_from(species, draws[:, 1])
+    second = draw_from(partner_species, draws[:, 2])
+    is_crossed = ~is_copy & (draws[:, 0] < rates.crossover_rate) & (first != second)
+    swaps = is_crossed & (score[second] >= score[first])
+    is_equal = is_crossed & (score[second] == score[first])
+    first, second = jnp.where(swaps, second, first), jnp.where(swaps, first, second)
+    first = jnp.where(is_copy, champion, first)
+    return Parents(
+        first=first,
+        second=jnp.where(is_crossed, second, first),
+        is_copy=is_copy,
+        is_crossed=is_crossed,
+        is_equal=is_equal,
+    )

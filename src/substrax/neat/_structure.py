@@ -1,0 +1,278 @@
+"""Structural mutation of one genome: add and delete nodes and links.
+
+New ids exceed all present ones, so a new gene is appended and rows stay sorted.
+Functions that choose an innovation are apart from those that apply it, because between
+the two the whole population's innovations are numbered together.
+"""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int, UInt32
+
+from ._config import NEATConfig
+from ._genome import NO_NODE, Genome, kth_true, node_slots, uniform
+
+
+class StructuralChoice(eqx.Module):
+    """Which structural mutations an offspring undergoes."""
+
+    add_node: Bool[Array, "*population"]
+    delete_node: Bool[Array, "*population"]
+    add_link: Bool[Array, "*population"]
+    delete_link: Bool[Array, "*population"]
+
+
+def choose_mutations(
+    config: NEATConfig, genome: Genome, draws: Float[Array, " 4"]
+) -> StructuralChoice:
+    """Draw the structural mutations of one genome."""
+    m = config.mutation
+    rates = jnp.stack(
+        [
+            jnp.asarray(rate, jnp.float32)
+            for rate in (
+                m.add_node_rate,
+                m.delete_node_rate,
+                m.add_link_rate,
+                m.delete_link_rate,
+            )
+        ]
+    )
+    if m.single_structural:
+        # One draw decides among the four, as neat-python does it.
+        total = rates[0] + rates[1] + rates[2] + rates[3]
+        edges = jnp.cumsum(rates) / jnp.maximum(1.0, total)
+        starts = jnp.concatenate([jnp.zeros(1, jnp.float32), edges[:-1]])
+        happens = (draws[0] >= starts) & (draws[0] < edges)
+    else:
+        happens = draws < rates
+    add_node, delete_node, add_link, delete_link = happens
+    if m.surer:
+        add_link |= add_node & (genome.num_links == 0)
+    return StructuralChoice(add_node, delete_node, add_link, delete_link)
+
+
+def choose_split(
+    config: NEATConfig, genome: Genome, wanted: Bool[Array, ""], draw: Float[Array, ""]
+) -> tuple[Bool[Array, ""], Bool[Array, " links"], Int[Array, ""]]:
+    """Choose the link that a new node splits.
+
+    **Returns:** whether there is one, its slot as a one-hot mask, and its id.
+    """
+    mask = genome.link_mask
+    if not config.mutation.split_disabled_links:
+        mask &= genome.link_enabled
+    count = jnp.sum(mask, dtype=jnp.int32)
+    chosen = kth_true(mask, (draw * count.astype(jnp.float32)).astype(jnp.int32))
+    link_id = jnp.sum(jnp.where(chosen, genome.link_id, 0), dtype=jnp.int32)
+    return wanted & (count > 0), chosen, link_id
+
+
+def add_node(
+    genome: Genome,
+    is_split: Bool[Array, ""],
+    split: Bool[Array, " links"],
+    node_id: Int[Array, ""],
+    first_link_id: Int[Array, ""],
+    activation: Int[Array, ""],
+) -> tuple[Genome, Bool[Array, ""], Bool[Array, ""]]:
+    """Split a link by a new node.
+
+    "The old connection is disabled and two new connections are added to the genome. The
+    new connection leading into the new node receives a weight of 1, and the new
+    connection leading out receives the same weight as the old connection" (section
+    3.1).
+
+    **Returns:** the genome, and whether nodes and links exceeded their capacity (the
+    genome is then unchanged).
+    """
+    num_nodes, num_links = genome.num_nodes, genome.num_links
+    nodes_overflow = is_split & (num_nodes >= genome.max_nodes)
+    links_overflow = is_split & (num_links + 2 > genome.max_links)
+    is_split = is_split & ~nodes_overflow & ~links_overflow
+    pick = lambda x: jnp.sum(jnp.where(split, x, 0), dtype=x.dtype)
+    source, target = pick(genome.link_source), pick(genome.link_target)
+    weight = pick(genome.link_weight)
+
+    node_slots_ = jnp.arange(genome.max_nodes, dtype=jnp.int32)
+    link_slots = jnp.arange(genome.max_links, dtype=jnp.int32)
+    is_node = is_split & (node_slots_ == num_nodes)
+    is_in = is_split & (link_slots == num_links)
+    is_out = is_split & (link_slots == num_links + 1)
+    put = lambda x, a, b: jnp.where(is_in, a, jnp.where(is_out, b, x))
+    genome = Genome(
+        node_id=jnp.where(is_node, node_id, genome.node_id),
+        node_activation=jnp.where(is_node, activation, genome.node_activation),
+        node_bias=jnp.where(is_node, 0.0, genome.node_bias),
+        link_id=put(genome.link_id, first_link_id, first_link_id + 1),
+        link_source=put(genome.link_source, source, node_id),
+        link_target=put(genome.link_target, node_id, target),
+        link_weight=put(genome.link_weight, jnp.float32(1.0), weight),
+        link_enabled=put(genome.link_enabled & ~(is_split & split), True, True),
+    )
+    return genome, nodes_overflow, links_overflow
+
+
+def delete_node(
+    genome: Genome, wanted: Bool[Array, ""], draw: Float[Array, ""], num_fixed: int
+) -> tuple[Genome, Bool[Array, " links"]]:
+    """Delete a random hidden node.
+
+    **Returns:** the genome without the node, and the links that stay. They are only
+    marked here, so that one pass closes the gaps of all deletions.
+    """
+    slots = jnp.arange(genome.max_nodes, dtype=jnp.int32)
+    num_hidden = genome.num_nodes - num_fixed
+    slot = num_fixed + (draw * num_hidden.astype(jnp.float32)).astype(jnp.int32)
+    is_deleted = wanted & (num_hidden > 0) & (slots == slot)
+    node_id = jnp.sum(jnp.where(is_deleted, genome.node_id, 0), dtype=jnp.int32)
+    happens = jnp.any(is_deleted)
+    touches = (genome.link_source == node_id) | (genome.link_target == node_id)
+
+    def close(x, fill):
+        following = jnp.concatenate([x[1:], jnp.full(1, fill, x.dtype)])
+        return jnp.where(happens & (slots >= slot), following, x)
+
+    genome = dataclasses.replace(
+        genome,
+        node_id=close(genome.node_id, NO_NODE),
+        node_activation=close(genome.node_activation, 0),
+        node_bias=close(genome.node_bias, 0.0),
+    )
+    return genome, genome.link_mask & ~(happens & touches)
+
+
+def reaches(
+    max_nodes: int,
+    source_slot: Int[Array, " links"],
+    target_slot: Int[Array, " links"],
+    mask: Bool[Array, " links"],
+    start: Int[Array, ""],
+    goal: Int[Array, ""],
+) -> Bool[Array, ""]:
+    """Whether a path of links leads from slot `start` to slot `goal` (or is empty).
+
+    The nodes reached so far are bits of a few words; a step follows all links at once.
+    """
+    num_words = -(-max_nodes // 32)
+    words = jnp.arange(num_words, dtype=jnp.int32)
+
+    def bit(slot):
+        return jnp.uint32(1) << (slot & 31).astype(jnp.uint32)
+
+    def has(visited, slot):
+        # A select over the few words instead of a gather.
+        word = jnp.where((slot >> 5)[..., None] == _like(words, slot), visited, 0)
+        word = jnp.sum(word, axis=-1, dtype=jnp.uint32)
+        return (word & bit(slot)) != 0
+
+    def step(carry):
+        visited, _ = carry
+        new_bits = jnp.where(mask & has(visited, source_slot), bit(target_slot), 0)
+        is_word = (target_slot >> 5)[None, :] == words[:, None]
+        new_words = jnp.where(is_word, new_bits[None, :], 0)
+        grown = visited | lax.reduce(new_words, jnp.uint32(0), lax.bitwise_or, (1,))
+        return grown, jnp.any(grown != visited)
+
+    first = jnp.where((start >> 5) == words, bit(start), 0)
+    visited, _ = lax.while_loop(lambda carry: carry[1], step, (first, jnp.bool_(True)))
+    return has(visited, goal)
+
+
+def _like(words, slot):
+    return words.reshape((1,) * slot.ndim + words.shape)
+
+
+def choose_link(
+    config: NEATConfig,
+    genome: Genome,
+    keep: Bool[Array, " links"],
+    wanted: Bool[Array, ""],
+    words: UInt32[Array, "attempts 2"],
+) -> tuple[Bool[Array, ""], Int[Array, ""], Int[Array, ""], Genome]:
+    """Choose the ends of a new link.
+
+    "A single new connection gene with a random weight is added connecting two
+    previously unconnected nodes" (section 3.1). Inputs are never targets.
+
+    **Returns:** whether a pair was found, its source and target ids, and the genome,
+    in which an existing link may have been enabled instead (`MutationConfig.surer`).
+    """
+    num_inputs, num_outputs = config.num_inputs, config.num_outputs
+    num_fixed = num_inputs + num_outputs
+    num_nodes = genome.num_nodes
+    draws = uniform(words)
+    scale = lambda draw, n: (draw * n.astype(jnp.float32)).astype(jnp.int32)
+    target_slots = num_inputs + scale(draws[:, 0], num_nodes - num_inputs)
+    if config.mutation.outputs_as_sources:
+        source_slots = scale(draws[:, 1], num_nodes)
+    else:
+        source_slots = scale(draws[:, 1], num_nodes - num_outputs)
+        source_slots += jnp.where(source_slots >= num_inputs, num_outputs, 0)
+    sources = genome.node_id[source_slots]
+    targets = genome.node_id[target_slots]
+    is_same = (
+        keep[None, :]
+        & (genome.link_source[None, :] == sources[:, None])
+        & (genome.link_target[None, :] == targets[:, None])
+    )
+    exists = jnp.any(is_same, axis=1)
+    fits = ~exists
+    if config.feed_forward:
+        from_slot = node_slots(genome, genome.link_source, num_fixed)
+        to_slot = node_slots(genome, genome.link_target, num_fixed)
+        closes_cycle = jax.vmap(
+            lambda source, target: reaches(
+                genome.max_nodes, from_slot, to_slot, keep, target, source
+            )
+        )(source_slots, target_slots)
+        fits &= ~closes_cycle
+    usable = fits | exists if config.mutation.surer else fits
+    attempt = jnp.argmax(usable)
+    if config.mutation.surer:
+        is_enabled = wanted & exists[attempt] & is_same[attempt]
+        genome = dataclasses.replace(
+            genome, link_enabled=genome.link_enabled | is_enabled
+        )
+    return wanted & fits[attempt], sources[attempt], targets[attempt], genome
+
+
+def append_link(
+    genome: Genome,
+    keep: Bool[Array, " links"],
+    is_new: Bool[Array, ""],
+    link_id: Int[Array, ""],
+    source: Int[Array, ""],
+    target: Int[Array, ""],
+    weight: Float[Array, ""],
+) -> tuple[Genome, Bool[Array, " links"], Bool[Array, ""]]:
+    """Add a link behind the others.
+
+    **Returns:** the genome, the links that stay, and whether capacity was exceeded.
+    """
+    num_links = genome.num_links
+    overflow = is_new & (num_links >= genome.max_links)
+    slots = jnp.arange(genome.max_links, dtype=jnp.int32)
+    is_slot = is_new & (slots == num_links)
+    genome = dataclasses.replace(
+        genome,
+        link_id=jnp.where(is_slot, link_id, genome.link_id),
+        link_source=jnp.where(is_slot, source, genome.link_source),
+        link_target=jnp.where(is_slot, target, genome.link_target),
+        link_weight=jnp.where(is_slot, weight, genome.link_weight),
+        link_enabled=genome.link_enabled | is_slot,
+    )
+    return genome, keep | is_slot, overflow
+
+
+def delete_link(
+    keep: Bool[Array, " links"], wanted: Bool[Array, ""], draw: Float[Array, ""]
+) -> Bool[Array, " links"]:
+    """Unmark a random one of the links that stay."""
+    count = jnp.sum(keep, dtype=jnp.int32)
+    chosen = kth_true(keep, (draw * count.astype(jnp.float32)).astype(jnp.int32))
+    return keep & ~(wanted & chosen)
