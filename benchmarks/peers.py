@@ -1,0 +1,397 @@
+"""Other programs that build ES-HyperNEAT networks, behind small wrappers.
+
+Three peers, each of which may be missing:
+
+- **MultiNEAT** (`multineat`, C++): an XOR run, generation by generation.
+- **PUREPLES** (not on a package index; used where the reader has installed it).
+- **The recursive quadtree** of `tests/reference`, with a CPPN in plain Python: what
+  PUREPLES does, without its copying, so that a baseline exists on every machine.
+  Side by side it makes the same queries and finds the same networks in 0.4 to 0.9 of
+  PUREPLES' time, so that a factor over it is one over PUREPLES too.
+
+`python benchmarks/peers.py` prints what each of them costs here.
+"""
+
+import argparse
+import dataclasses
+import importlib
+import importlib.util
+import json
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+VECTORS = ROOT / "tests" / "data" / "pureples.json"
+
+XOR_INPUTS = ((-1.0, -1.0), (0.0, -1.0), (1.0, -1.0))
+XOR_OUTPUTS = ((0.0, 1.0),)
+XOR_ROWS = ((0.0, 0.0, 0.0), (0.0, 1.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 0.0))
+SOLVED = 0.975
+"""Fitness, 1 - MSE over the four rows, at which XOR counts as solved."""
+
+DIVISION_THRESHOLD, VARIANCE_THRESHOLD, BAND_THRESHOLD = 0.5, 0.03, 0.3
+
+
+def is_installed(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+# ------------------------------------------------------------------------ MultiNEAT
+
+
+@dataclasses.dataclass(frozen=True)
+class Generation:
+    """One generation of a peer: what it cost and what it found."""
+
+    seconds_evaluation: float
+    seconds_epoch: float
+    best_fitness: float
+    median_hidden: float
+    max_hidden: int
+    median_links: float
+
+    @property
+    def seconds(self) -> float:
+        return self.seconds_evaluation + self.seconds_epoch
+
+    @property
+    def is_solved(self) -> bool:
+        return self.best_fitness >= SOLVED
+
+
+def multineat_parameters(
+    multineat: ModuleType,
+    depth: int,
+    population_size: int,
+    initial_depth: int,
+    division_threshold: float,
+) -> Any:
+    """Settings of the XOR run; `depth` is MultiNEAT's MaxDepth, our D + 1.
+
+    The thresholds are those of PUREPLES. Width and Height are halves of the plane's
+    sides: 1 makes it [-1, 1]^2 (the default 2 makes it twice as large). Iteration
+    level, elitism and stagnation cannot be set from Python; the C++ defaults hold (one
+    iteration).
+    """
+    settings = {
+        "PopulationSize": population_size,
+        "InitialDepth": initial_depth,
+        "MaxDepth": depth,
+        "DivisionThreshold": division_threshold,
+        "VarianceThreshold": VARIANCE_THRESHOLD,
+        "BandThreshold": BAND_THRESHOLD,
+        "Width": 1.0,
+        "Height": 1.0,
+        "Leo": False,
+        "MaxWeight": 8.0,
+        "OverallMutationRate": 0.7,
+        "MutateAddNeuronProb": 0.03,
+        "MutateAddLinkProb": 0.08,
+        "MutateRemLinkProb": 0.02,
+        "MutateWeightsProb": 0.9,
+        "WeightMutationMaxPower": 0.5,
+        "RecurrentProb": 0.0,
+        "RecurrentLoopProb": 0.0,
+        "MutateNeuronActivationTypeProb": 0.03,
+        "ActivationFunction_UnsignedSigmoid_Prob": 0.0,
+        "ActivationFunction_SignedGauss_Prob": 1.0,
+        "ActivationFunction_SignedSine_Prob": 1.0,
+        "ActivationFunction_Tanh_Prob": 1.0,
+        "ActivationFunction_Linear_Prob": 1.0,
+    }
+    parameters = multineat.Parameters()
+    for name, value in settings.items():
+        setattr(parameters, name, value)
+    return parameters
+
+
+def multineat_substrate(multineat: ModuleType) -> Any:
+    # The binding takes a list of *iterators*; tuples are refused.
+    substrate = multineat.Substrate(
+        [iter(position) for position in XOR_INPUTS],
+        [],
+        [iter(position) for position in XOR_OUTPUTS],
+    )
+    substrate.m_allow_input_hidden_links = True
+    substrate.m_allow_hidden_hidden_links = True
+    substrate.m_allow_hidden_output_links = True
+    substrate.m_allow_input_output_links = False
+    substrate.m_allow_output_hidden_links = False
+    substrate.m_allow_output_output_links = False
+    substrate.m_allow_looped_hidden_links = False
+    substrate.m_allow_looped_output_links = False
+    substrate.m_hidden_nodes_activation = multineat.ActivationFunction.UNSIGNED_SIGMOID
+    substrate.m_output_nodes_activation = multineat.ActivationFunction.UNSIGNED_SIGMOID
+    substrate.m_max_weight_and_bias = 8.0
+    return substrate
+
+
+def multineat_fitness(network: Any, num_steps: int) -> float:
+    """1 - MSE over the four rows, after `num_steps` updates from rest."""
+    error = 0.0
+    for *row, wanted in XOR_ROWS:
+        network.Flush()
+        network.Input([*row, 1.0])
+        for _ in range(num_steps):
+            network.Activate()
+        error += (network.Output()[0] - wanted) ** 2
+    return 1.0 - error / len(XOR_ROWS)
+
+
+def multineat_xor(
+    depth: int,
+    *,
+    population_size: int = 150,
+    initial_depth: int = 0,
+    division_threshold: float = DIVISION_THRESHOLD,
+    num_steps: int = 5,
+    seed: int = 0,
+) -> Iterator[Generation]:
+    """Endless generations of an XOR run; take as many as are wanted.
+
+    Evaluation means building each genome's network and running it on the four rows;
+    the epoch is NEAT's part. Both are in the time, and given apart. One core.
+
+    With a division threshold of 0.5 MultiNEAT hardly ever divides below its second
+    level, whatever `depth` says (at most some twenty hidden nodes); 0.03, its own
+    default, gives larger substrates.
+    """
+    multineat = importlib.import_module("multineat")
+    parameters = multineat_parameters(
+        multineat, depth, population_size, initial_depth, division_threshold
+    )
+    substrate = multineat_substrate(multineat)
+    generator = multineat.RNG()
+    generator.Seed(seed)
+    seed_genome = multineat.Genome(
+        0,
+        substrate.GetMinCPPNInputs(),
+        0,
+        substrate.GetMinCPPNOutputs(),
+        False,
+        multineat.ActivationFunction.TANH,
+        multineat.ActivationFunction.TANH,
+        0,
+        parameters,
+        0,
+    )
+    population = multineat.Population(seed_genome, parameters, True, 1.0, seed)
+    num_terminals = len(XOR_INPUTS) + len(XOR_OUTPUTS)
+    while True:
+        start = time.perf_counter()
+        genomes = multineat.GetGenomeList(population)
+        best, networks = 0.0, []
+        for genome in genomes:
+            network = multineat.NeuralNetwork()
+            genome.BuildESHyperNEATPhenotype(network, substrate, parameters, generator)
+            fitness = multineat_fitness(network, num_steps)
+            genome.SetFitness(fitness)
+            genome.SetEvaluated()
+            best = max(best, fitness)
+            networks.append(network)
+        evaluated = time.perf_counter()
+        hidden = [max(0, len(n.neurons) - num_terminals) for n in networks]
+        links = [len(n.connections) for n in networks]
+        counted = time.perf_counter()
+        population.Epoch()
+        yield Generation(
+            seconds_evaluation=evaluated - start,
+            seconds_epoch=time.perf_counter() - counted,
+            best_fitness=best,
+            median_hidden=statistics.median(hidden),
+            max_hidden=max(hidden),
+            median_links=statistics.median(links),
+        )
+
+
+# ----------------------------------------------------- one genome: quadtree, PUREPLES
+
+
+@dataclasses.dataclass(frozen=True)
+class Decoding:
+    """One genome made into a network: hidden positions, links, and their price."""
+
+    seconds: float
+    queries: int
+    hidden: frozenset[tuple[float, float]]
+    links: frozenset[tuple[float, float, float, float]]
+
+
+def load_vectors(path: Path = VECTORS) -> list[dict[str, Any]]:
+    return json.loads(path.read_text())["cases"]
+
+
+def reference_module(name: str) -> ModuleType:
+    """A module of `tests/reference`, from any working directory."""
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    return importlib.import_module(f"tests.reference.{name}")
+
+
+def quadtree_decode(case: Mapping[str, Any]) -> Decoding:
+    """A vector case by the recursive quadtree, one CPPN call at a time."""
+    cppn, es = reference_module("cppn"), reference_module("es")
+    start = time.perf_counter()
+    query = cppn.Query(
+        case["cppn"],
+        max_weight=case["params"]["max_weight"],
+        unfed="silent",
+        scalar=True,
+    )
+    found = es.recursive(
+        query,
+        case["inputs"],
+        case["outputs"],
+        es.parameters_of(case["params"]),
+        count_like_pureples=True,
+    )
+    seconds = time.perf_counter() - start
+    links = frozenset((*source, *target) for source, target in found.links)
+    return Decoding(seconds, found.queries, found.hidden, links)
+
+
+class _CountingNetwork:
+    """neat-python's network, with a count of its calls."""
+
+    def __init__(self, network: Any):
+        self.network, self.calls = network, 0
+
+    def activate(self, inputs: list[float]) -> list[float]:
+        self.calls += 1
+        return self.network.activate(inputs)
+
+
+def neat_python_cppn(case: Mapping[str, Any]) -> Any:
+    """The CPPN of a vector case as neat-python's FeedForwardNetwork."""
+    neat = importlib.import_module("neat")
+    order = reference_module("cppn").evaluation_order(case["cppn"], "silent")
+    functions = neat.activations.ActivationFunctionSet()
+    nodes = {node["id"]: node for node in case["cppn"]["nodes"]}
+    evaluations = [
+        (
+            node_id,
+            functions.get(nodes[node_id]["activation"]),
+            sum,
+            nodes[node_id]["bias"],
+            nodes[node_id]["response"],
+            [(s, w) for s, t, w in case["cppn"]["connections"] if t == node_id],
+        )
+        for node_id in order
+    ]
+    return neat.nn.FeedForwardNetwork(
+        list(case["cppn"]["input_ids"]), [case["cppn"]["output_id"]], evaluations
+    )
+
+
+def pureples_decode(case: Mapping[str, Any]) -> Decoding:
+    """A vector case by PUREPLES itself (`is_installed("pureples")`)."""
+    module = importlib.import_module("pureples.es_hyperneat.es_hyperneat")
+    substrates = importlib.import_module("pureples.shared.substrate")
+    cppn = _CountingNetwork(neat_python_cppn(case))
+    start = time.perf_counter()
+    network = module.ESNetwork(
+        substrates.Substrate(
+            [tuple(p) for p in case["inputs"]], [tuple(p) for p in case["outputs"]]
+        ),
+        cppn,
+        case["params"],
+    )
+    hidden, links = network.es_hyperneat()
+    seconds = time.perf_counter() - start
+    return Decoding(
+        seconds,
+        cppn.calls,
+        frozenset(hidden),
+        frozenset((link.x1, link.y1, link.x2, link.y2) for link in links),
+    )
+
+
+def seconds_per_cppn_call(case: Mapping[str, Any], calls: int = 20_000) -> float:
+    """What one call of neat-python's CPPN costs, without any quadtree."""
+    network = neat_python_cppn(case)
+    start = time.perf_counter()
+    for _ in range(calls):
+        network.activate([-1.0, -1.0, 0.5, 0.5, 1.0])
+    return (time.perf_counter() - start) / calls
+
+
+# -------------------------------------------------------------------------- command
+
+
+def print_decoding(max_queries: int) -> None:
+    print("\none genome at a time (published vectors, by PUREPLES' max_depth)")
+    print("depth  genomes  queries  quadtree ms  us/query  CPPN call us  PUREPLES ms")
+    cases = [c for c in load_vectors() if c["queries"] <= max_queries]
+    for depth in sorted({case["params"]["max_depth"] for case in cases}):
+        group = [case for case in cases if case["params"]["max_depth"] == depth]
+        trees = [quadtree_decode(case) for case in group]
+        queries = sum(tree.queries for tree in trees)
+        seconds = sum(tree.seconds for tree in trees)
+        call = statistics.mean(seconds_per_cppn_call(case, 2_000) for case in group)
+        theirs = "-"
+        if is_installed("pureples"):
+            peers = [pureples_decode(case) for case in group]
+            theirs = f"{1e3 * sum(p.seconds for p in peers) / len(group):.2f}"
+        print(
+            f"{depth:5d} {len(group):8d} {queries / len(group):8.0f}"
+            f" {1e3 * seconds / len(group):12.2f} {1e6 * seconds / queries:9.2f}"
+            f" {1e6 * call:13.2f} {theirs:>12s}"
+        )
+
+
+def print_multineat(
+    depths: list[int], generations: int, seeds: int, division_threshold: float
+) -> None:
+    print(
+        f"\nMultiNEAT, XOR, population 150, {generations} generations x {seeds} seeds"
+    )
+    print(
+        "depth   s/gen  (eval, epoch)  hidden median max  links  solved at generation"
+    )
+    for depth in depths:
+        rows: list[Generation] = []
+        solved: list[str] = []
+        for seed in range(seeds):
+            run = multineat_xor(depth, seed=seed, division_threshold=division_threshold)
+            first = "-"
+            for number in range(generations):
+                row = next(run)
+                rows.append(row)
+                if row.is_solved and first == "-":
+                    first = str(number)
+            solved.append(first)
+        print(
+            f"{depth:5d} {statistics.mean(r.seconds for r in rows):7.4f}"
+            f"  ({statistics.mean(r.seconds_evaluation for r in rows):.4f},"
+            f" {statistics.mean(r.seconds_epoch for r in rows):.4f})"
+            f" {statistics.mean(r.median_hidden for r in rows):13.1f}"
+            f" {max(r.max_hidden for r in rows):3d}"
+            f" {statistics.mean(r.median_links for r in rows):6.1f}"
+            f"  {', '.join(solved)}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--depths", type=int, nargs="*", default=[3, 4, 5, 6])
+    parser.add_argument("--generations", type=int, default=30)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--max-queries", type=int, default=100_000)
+    arguments = parser.parse_args()
+    print_decoding(arguments.max_queries)
+    if is_installed("multineat"):
+        for threshold in (DIVISION_THRESHOLD, 0.03):
+            print_multineat(
+                arguments.depths, arguments.generations, arguments.seeds, threshold
+            )
+    else:
+        print("\nMultiNEAT is not installed: pip install multineat")
+
+
+if __name__ == "__main__":
+    main()
