@@ -1,0 +1,11 @@
+"""CPPNs: activation functions, compiled programs and the batched query engine."""
+
+from ._activation import ACTIVATION_NAMES as ACTIVATION_NAMES
+from ._activation import DIALECTS as DIALECTS
+from ._activation import Dialect as Dialect
+from ._activation import activation_function as activation_function
+from ._activation import activation_id as activation_id
+from ._evaluate import evaluate_programs as evaluate_programs
+from ._program import Programs as Programs
+from ._program import compile_programs as compile_programs
+from ._query import QueryEngine as QueryEngine

@@ -1,0 +1,250 @@
+"""The one kernel that evaluates CPPNs.
+
+Queries are evaluated in blocks of a few fixed sizes, each block belonging to one
+genome. Within a block, a loop runs over the rows of that genome's program only, and
+each row is a vectorised multiply-add and one activation function. A value is therefore
+a function of its genome and its point: which batch it came in, what stood next to it
+and how the batch was cut change nothing, to the bit.
+
+Two ways of running a program give the same bits. *Alone*: one block after the other,
+with a real branch to the row's activation function and all values in the first level
+cache; best on CPUs for blocks worth a few microseconds. *Together*: many blocks of many
+genomes side by side, all activation functions computed and one selected; for crumbs on
+CPUs, and for everything on accelerators.
+"""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from ._activation import Dialect, activation_functions
+
+BLOCK_SIZES = (1024, 256, 64)
+"""Queries of a block that runs alone. The largest still fits the cache."""
+
+CRUMB_SIZE, CRUMBS = 16, 64
+"""Queries of a block that runs together with others, and how many of them do."""
+
+TAIL = BLOCK_SIZES[0]
+"""Spare entries behind every array of points: the last block is read whole."""
+
+COORDINATES = ("x1", "y1", "x2", "y2", "bias", "dx", "dy", "distance")
+"""What a CPPN may be given: the two points, 1, their differences and distance."""
+
+START, GENOME, LENGTH = range(3)
+"""What a block is: its first query, whose it is, and how many of its lanes are real."""
+
+
+class Tables(NamedTuple):
+    """Programs on the device, padded to bucketed sizes (see `Programs`).
+
+    `row` holds, for each row, the slots of its sources and its activation; `weight` the
+    weights of the sources and the bias; `genome` first row, number of rows and output
+    slots.
+    """
+
+    row: Int[Array | np.ndarray, "rows row_width"]
+    weight: Float[Array | np.ndarray, "rows row_width"]
+    genome: Int[Array | np.ndarray, "genomes genome_width"]
+
+
+class Plan(NamedTuple):
+    """Blocks by size, crumbs last: size s has `blocks[bounds[s]:bounds[s + 1]]`."""
+
+    blocks: Int[Array | np.ndarray, "blocks 3"]
+    bounds: Int[Array | np.ndarray, " bounds"]
+
+
+class Language(NamedTuple):
+    """What the kernel is compiled for: the meaning of a program's numbers."""
+
+    num_slots: int
+    coordinates: tuple[str, ...]
+    activation_ids: tuple[int, ...]
+    dialect: Dialect
+
+
+def coordinate_rows(
+    coordinates: tuple[str, ...],
+    source: Float[Array, "... 2"],
+    target: Float[Array, "... 2"],
+) -> list[Float[Array, "..."]]:
+    """The CPPN inputs named by `coordinates`, one array each."""
+    x1, y1, x2, y2 = source[..., 0], source[..., 1], target[..., 0], target[..., 1]
+    dx, dy = x2 - x1, y2 - y1
+    available = {
+        "x1": x1,
+        "y1": y1,
+        "x2": x2,
+        "y2": y2,
+        "bias": jnp.ones_like(x1),
+        "dx": dx,
+        "dy": dy,
+        "distance": jnp.sqrt(dx * dx + dy * dy),
+    }
+    return [available[name] for name in coordinates]
+
+
+def _fill_inputs(
+    values: Float[Array, "slots ..."], rows: list[Float[Array, "..."]]
+) -> Float[Array, "slots ..."]:
+    # One by one: XLA's concatenation of the rows costs more than a small CPPN.
+    for slot, row in enumerate(rows):
+        values = lax.dynamic_update_index_in_dim(values, row, slot, 0)
+    return values
+
+
+def run_alone(
+    tables: Tables,
+    genome: Int[Array, " genome_width"],
+    values: Float[Array, "slots lanes"],
+    language: Language,
+) -> Float[Array, "slots lanes"]:
+    """Runs one genome's program on one block whose input slots are filled."""
+    functions = activation_functions(language.activation_ids, language.dialect)
+    fan_in = tables.row.shape[1] - 1
+    num_inputs = len(language.coordinates)
+
+    def run_row(k, values):
+        row = genome[0] + k
+        z = jnp.broadcast_to(tables.weight[row, fan_in], values.shape[1:])
+        for f in range(fan_in):
+            operand = lax.dynamic_index_in_dim(
+                values, tables.row[row, f], keepdims=False
+            )
+            z = z + tables.weight[row, f] * operand
+        y = lax.switch(tables.row[row, fan_in], functions, z)
+        return lax.dynamic_update_index_in_dim(values, y, num_inputs + k, 0)
+
+    return lax.fori_loop(0, genome[1], run_row, values)
+
+
+def run_together(
+    tables: Tables,
+    genome: Int[Array, "blocks genome_width"],
+    values: Float[Array, "slots blocks lanes"],
+    language: Language,
+) -> Float[Array, "slots blocks lanes"]:
+    """Runs each block's program, row by row in step.
+
+    The longest program decides how many rows run. Shorter ones go on into rows that
+    are not theirs and write slots that nobody reads.
+    """
+    functions = activation_functions(language.activation_ids, language.dialect)
+    fan_in = tables.row.shape[1] - 1
+    num_inputs = len(language.coordinates)
+
+    def run_row(k, values):
+        row = genome[:, 0] + k
+        slots, weights = tables.row[row], tables.weight[row]
+        z = jnp.broadcast_to(weights[:, fan_in, None], values.shape[1:])
+        for f in range(fan_in):
+            operand = jnp.take_along_axis(
+                values, slots[None, :, f, None], axis=0, mode="clip"
+            )[0]
+            z = z + weights[:, f, None] * operand
+        # As in `run_alone`, nothing of the sum is merged into the activation.
+        z = lax.optimization_barrier(z)
+        which = slots[:, fan_in, None]
+        y = functions[0](z)
+        for a, function in enumerate(functions[1:], start=1):
+            y = jnp.where(which == a, function(z), y)
+        return lax.dynamic_update_index_in_dim(values, y, num_inputs + k, 0)
+
+    return lax.fori_loop(0, jnp.max(genome[:, 1]), run_row, values)
+
+
+def _run_block_alone(tables, plan, source, target, language, size):
+    num_outputs = tables.genome.shape[1] - 2
+
+    def run_block(b, carry):
+        result, values = carry
+        start = plan.blocks[b, START]
+        zero = jnp.zeros_like(start)  # indices must share a dtype, also under x64
+        genome = tables.genome[plan.blocks[b, GENOME]]
+        rows = coordinate_rows(
+            language.coordinates,
+            lax.dynamic_slice_in_dim(source, start, size),
+            lax.dynamic_slice_in_dim(target, start, size),
+        )
+        values = _fill_inputs(values, rows)
+        values = run_alone(tables, genome, values, language)
+        for o in range(num_outputs):
+            new = lax.dynamic_index_in_dim(values, genome[2 + o], keepdims=False)
+            # Spare lanes reach into other blocks. After a block of the largest size
+            # those are still to come; else what is there is put back.
+            if size < BLOCK_SIZES[0]:
+                is_real = jnp.arange(size, dtype=jnp.int32) < plan.blocks[b, LENGTH]
+                old = lax.dynamic_slice(result, (zero + o, start), (1, size))[0]
+                new = jnp.where(is_real, new, old)
+            result = lax.dynamic_update_slice(result, new[None], (zero + o, start))
+        return result, values
+
+    return run_block
+
+
+def _run_blocks_together(tables, plan, source, target, language, size, num_blocks):
+    num_queries = source.shape[0]
+    stop = plan.bounds[-1]
+    lanes = jnp.arange(size, dtype=jnp.int32)[None]
+
+    def run_blocks(c, result):
+        first = plan.bounds[-2] + c * num_blocks
+        nth = first + jnp.arange(num_blocks, dtype=jnp.int32)
+        blocks = plan.blocks[jnp.minimum(nth, plan.blocks.shape[0] - 1)]
+        genome = tables.genome[blocks[:, GENOME]]
+        where = blocks[:, START, None] + lanes
+        rows = coordinate_rows(
+            language.coordinates,
+            jnp.take(source, where, axis=0, mode="clip"),
+            jnp.take(target, where, axis=0, mode="clip"),
+        )
+        values = jnp.zeros((language.num_slots, num_blocks, size), source.dtype)
+        values = _fill_inputs(values, rows)
+        values = run_together(tables, genome, values, language)
+        outputs = jnp.take_along_axis(
+            values, genome[:, 2:].T[:, :, None], axis=0, mode="clip"
+        )
+        is_real = (lanes < blocks[:, LENGTH, None]) & (nth[:, None] < stop)
+        where = jnp.where(is_real, where, num_queries)
+        return result.at[:, where].set(outputs, mode="drop")
+
+    return run_blocks
+
+
+@functools.partial(jax.jit, static_argnames=("language", "sizes", "crumb", "crumbs"))
+def run_queries(
+    tables: Tables,
+    plan: Plan,
+    source: Float[Array, "queries 2"],
+    target: Float[Array, "queries 2"],
+    *,
+    language: Language,
+    sizes: tuple[int, ...] = BLOCK_SIZES,
+    crumb: int = CRUMB_SIZE,
+    crumbs: int = CRUMBS,
+) -> Float[Array, "outputs queries"]:
+    """CPPN outputs of all queries of a plan.
+
+    Blocks of `sizes` run alone, blocks of `crumb` queries run together, `crumbs` of
+    them at a time.
+    """
+    num_outputs = tables.genome.shape[1] - 2
+    result = jnp.zeros((num_outputs, source.shape[0]), source.dtype)
+    for s, size in enumerate(sizes):
+        run_block = _run_block_alone(tables, plan, source, target, language, size)
+        # Slots are written before they are read, so blocks may share the memory.
+        values = jnp.zeros((language.num_slots, size), source.dtype)
+        result, _ = lax.fori_loop(
+            plan.bounds[s], plan.bounds[s + 1], run_block, (result, values)
+        )
+    run_blocks = _run_blocks_together(
+        tables, plan, source, target, language, crumb, crumbs
+    )
+    num_groups = (plan.bounds[-1] - plan.bounds[-2] + crumbs - 1) // crumbs
+    return lax.fori_loop(0, num_groups, run_blocks, result)

@@ -1,0 +1,344 @@
+"""The query engine: arbitrary batches of (genome, source point, target point).
+
+Everything that turns CPPNs into networks asks through here. The host groups the queries
+by genome where they are scattered, cuts them into blocks and hands chunks of a few
+fixed shapes to the kernel, so that a run compiles two or three kernels and no more.
+"""
+
+import concurrent.futures
+import dataclasses
+import functools
+import os
+import threading
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from .._types import ArrayLike
+from ._kernel import (
+    BLOCK_SIZES,
+    COORDINATES,
+    CRUMB_SIZE,
+    CRUMBS,
+    TAIL,
+    Language,
+    Plan,
+    Tables,
+    run_queries,
+)
+from ._program import Programs
+
+_CHUNK_SIZES = (1 << 12, 1 << 17)
+"""Queries that one kernel call takes: a batch is padded to one of these."""
+
+_MAX_RUNS = 1 << 12
+"""Runs (of queries of one genome) that one kernel call takes."""
+
+_BLOCK_CAPACITIES = (1 << 10, 1 << 15)
+"""Blocks that one kernel call takes; a run needs no more than six of all sizes."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Cut:
+    """How a kind of device wants its queries cut (see `run_queries`)."""
+
+    sizes: tuple[int, ...]
+    crumb: int
+    crumbs: int
+    threshold: int
+    """Runs shorter than this are crumbs altogether."""
+
+
+_CPU = _Cut(BLOCK_SIZES, CRUMB_SIZE, CRUMBS, 48)
+_ACCELERATOR = _Cut((), 256, 256, 1 << 30)
+
+
+def _round_up(n: int, minimum: int) -> int:
+    return max(minimum, 1 << max(0, n - 1).bit_length())
+
+
+def _pad(array: np.ndarray, length: int) -> np.ndarray:
+    padded = np.zeros((length, *array.shape[1:]), array.dtype)
+    padded[: array.shape[0]] = array
+    return padded
+
+
+class _Scratch(threading.local):
+    """Buffers of each thread for what it hands to the kernel.
+
+    They are aligned as XLA wants its arguments, which spares it a copy, and used again
+    and again, which spares fresh pages. A chunk's result is awaited before its thread
+    takes the next.
+    """
+
+    def __init__(self) -> None:
+        self.buffers: dict[tuple[str, int, np.dtype], np.ndarray] = {}
+
+    def padded(self, name: str, points: np.ndarray, length: int) -> np.ndarray:
+        key = (name, length, points.dtype)
+        if key not in self.buffers:
+            raw = np.zeros(length * 2 * points.itemsize + 64, np.uint8)
+            offset = -raw.ctypes.data % 64
+            used = raw[offset : offset + length * 2 * points.itemsize]
+            self.buffers[key] = used.view(points.dtype).reshape(length, 2)
+        buffer = self.buffers[key]
+        # Lanes behind the end are computed and dropped: any finite point will do.
+        buffer[: points.shape[0]] = points[:length]
+        return buffer
+
+
+_scratch = _Scratch()
+
+
+def plan_blocks(
+    genome: Int[np.ndarray, " runs"], counts: Int[np.ndarray, " runs"], cut: _Cut
+) -> Plan:
+    """Cuts consecutive runs of queries, each of one genome, into blocks.
+
+    Large blocks first; a remainder that fills more than half of a block takes that
+    block, anything less is left to the next smaller size.
+    """
+    begin = np.cumsum(counts) - counts
+    rest = counts
+    parts = []
+    bounds = [0]
+    for size in (*cut.sizes, cut.crumb):
+        full, left = np.divmod(rest, size)
+        if size == cut.crumb:
+            take = full + (left > 0)
+        elif size == cut.sizes[-1]:
+            take = full + (left > cut.threshold)
+        else:
+            take = full + (left > size // 2)
+        total = int(take.sum())
+        bounds.append(bounds[-1] + total)
+        if not total:
+            continue
+        owner = np.repeat(np.arange(counts.size), take)
+        nth = np.arange(total) - np.repeat(np.cumsum(take) - take, take)
+        length = np.minimum(rest[owner] - nth * size, size)
+        parts.append(
+            np.column_stack([begin[owner] + nth * size, genome[owner], length])
+        )
+        used = np.minimum(take * size, rest)
+        begin, rest = begin + used, rest - used
+    capacity = next(c for c in _BLOCK_CAPACITIES if c >= bounds[-1])
+    blocks = np.zeros((capacity, 3), np.int32)
+    blocks[: bounds[-1]] = np.concatenate(parts)
+    return Plan(blocks, np.asarray(bounds, np.int32))
+
+
+def make_language(programs: Programs, coordinates: tuple[str, ...]) -> Language:
+    """What the kernel must be compiled for; sizes are rounded up, to compile rarely."""
+    return Language(
+        num_slots=_round_up(programs.max_slots, 16),
+        coordinates=coordinates,
+        activation_ids=programs.activation_ids,
+        dialect=programs.dialect,
+    )
+
+
+def make_tables(programs: Programs) -> Tables:
+    """The programs on the default device, padded to bucketed sizes."""
+    p = programs
+    rows = _round_up(p.bias.size, 1024)
+    genomes = _round_up(p.num_genomes, 1024)
+    host = Tables(
+        _pad(np.column_stack([p.source, p.activation]), rows),
+        _pad(np.column_stack([p.weight, p.bias]), rows),
+        _pad(np.column_stack([p.first_row, p.num_rows, p.output_slot]), genomes),
+    )
+    with jax.enable_x64(p.bias.dtype == np.float64):
+        return jax.tree.map(jax.device_put, host)
+
+
+def num_workers() -> int:
+    """Processor cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+@functools.cache
+def _pool() -> concurrent.futures.ThreadPoolExecutor:
+    return concurrent.futures.ThreadPoolExecutor(
+        max_workers=os.cpu_count() or 1, thread_name_prefix="substrax-query"
+    )
+
+
+def _runs(genome: Int[np.ndarray, " queries"]) -> tuple[np.ndarray, np.ndarray]:
+    """First position and length of each run of equal entries."""
+    starts = np.flatnonzero(genome[1:] != genome[:-1]) + 1
+    bounds = np.concatenate([[0], starts, [genome.size]])
+    return bounds[:-1], np.diff(bounds)
+
+
+@dataclasses.dataclass(frozen=True)
+class QueryEngine:
+    """Answers queries to the CPPNs of one population.
+
+    **Arguments:**
+
+    - `programs`: from `compile_programs`; their dtype is the precision of the engine.
+    - `coordinates`: what the CPPN's inputs are, of `COORDINATES`, in input order.
+    - `vectorised`: run blocks side by side (accelerators) or one by one (CPUs). Left
+      out, the default device decides.
+    """
+
+    programs: Programs
+    coordinates: tuple[str, ...] = ("x1", "y1", "x2", "y2", "bias")
+    vectorised: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.coordinates:
+            if name not in COORDINATES:
+                raise ValueError(
+                    f"unknown CPPN input {name!r}; use some of {', '.join(COORDINATES)}"
+                )
+        if len(self.coordinates) != self.programs.num_inputs:
+            raise ValueError(
+                f"the CPPNs have {self.programs.num_inputs} inputs, but `coordinates` "
+                f"names {len(self.coordinates)}: {', '.join(self.coordinates)}. Make "
+                "them agree."
+            )
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.programs.bias.dtype
+
+    @functools.cached_property
+    def _cut(self) -> _Cut:
+        is_accelerated = (
+            jax.default_backend() != "cpu"
+            if self.vectorised is None
+            else self.vectorised
+        )
+        return _ACCELERATOR if is_accelerated else _CPU
+
+    @functools.cached_property
+    def _language(self) -> Language:
+        return make_language(self.programs, self.coordinates)
+
+    @functools.cached_property
+    def _tables(self) -> Tables:
+        return make_tables(self.programs)
+
+    def query(
+        self, genome: ArrayLike, source: ArrayLike, target: ArrayLike
+    ) -> Float[np.ndarray, "queries outputs"]:
+        """CPPN outputs for each (genome index, source point, target point).
+
+        `source` and `target` have shape `(queries, 2)` or `(2,)`, and may lie anywhere;
+        `genome` has shape `(queries,)` or is one index. Answers come in the order of
+        the questions; queries of one genome are best asked behind each other.
+        """
+        genome, source, target = self._check(genome, source, target)
+        if not genome.size:
+            return np.zeros((0, self.programs.num_outputs), self.dtype)
+        starts, counts = _runs(genome)
+        self._check_genomes(genome[starts])
+        order = None
+        if starts.size > 4 * self.programs.num_genomes:
+            order = np.argsort(genome, kind="stable")
+            genome, source, target = genome[order], source[order], target[order]
+            starts, counts = _runs(genome)
+        values = self.query_runs(genome[starts], counts, source, target)
+        if order is not None:
+            scattered = np.empty_like(values)
+            scattered[:, order] = values
+            values = scattered
+        return values.T
+
+    def _check(
+        self, genome: ArrayLike, source: ArrayLike, target: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        genome = np.atleast_1d(np.asarray(genome))
+        points = [np.atleast_2d(np.asarray(p, self.dtype)) for p in (source, target)]
+        shapes = f"genome {genome.shape}, source and target {[p.shape for p in points]}"
+        if genome.ndim != 1 or any(p.ndim != 2 or p.shape[1] != 2 for p in points):
+            raise ValueError(
+                "queries need shapes (n,), (n, 2) and (n, 2), a single genome or point "
+                f"counting for all; these are {shapes}."
+            )
+        try:
+            (num,) = np.broadcast_shapes(genome.shape, *(p.shape[:1] for p in points))
+        except ValueError as error:
+            raise ValueError(f"numbers of queries differ: {shapes}.") from error
+        for p in points:
+            # NaN survives both, and this is several times faster than asking each.
+            if p.size and not np.isfinite([p.min(), p.max()]).all():
+                raise ValueError("a query point is NaN or infinite; repair the points.")
+        source, target = (np.broadcast_to(p, (num, 2)) for p in points)
+        return np.broadcast_to(genome, (num,)), source, target
+
+    def _check_genomes(self, genome: Int[np.ndarray, " runs"]) -> None:
+        low, high = genome.min(), genome.max()
+        if low < 0 or high >= self.programs.num_genomes:
+            raise ValueError(
+                f"genome indices run from {low} to {high}, but this engine has "
+                f"programs 0 to {self.programs.num_genomes - 1}."
+            )
+
+    def query_runs(
+        self,
+        genome: Int[np.ndarray, " runs"],
+        counts: Int[np.ndarray, " runs"],
+        source: Float[np.ndarray, "queries 2"],
+        target: Float[np.ndarray, "queries 2"],
+    ) -> Float[np.ndarray, "outputs queries"]:
+        """The fast path: queries in runs of one genome each, checked by the caller."""
+        total = source.shape[0]
+        result = np.empty((self.programs.num_outputs, total), self.dtype)
+        chunks = list(_chunks(np.asarray(genome), np.asarray(counts), total))
+
+        def run(chunk):
+            self._run_chunk(source, target, result, *chunk)
+
+        if len(chunks) > 1 and num_workers() > 1 and self._cut is _CPU:
+            _ = self._tables, self._language  # made before the threads ask for them
+            list(_pool().map(run, chunks))
+        else:
+            for chunk in chunks:
+                run(chunk)
+        return result
+
+    def _run_chunk(self, source, target, result, begin, stop, genome, counts) -> None:
+        size = stop - begin
+        length = TAIL + next(c for c in _CHUNK_SIZES if c >= size)
+        plan = plan_blocks(genome, counts, self._cut)
+        run = functools.partial(
+            run_queries,
+            self._tables,
+            plan,
+            _scratch.padded("source", source[begin:stop], length),
+            _scratch.padded("target", target[begin:stop], length),
+            language=self._language,
+            sizes=self._cut.sizes,
+            crumb=self._cut.crumb,
+            crumbs=self._cut.crumbs,
+        )
+        if self.dtype == np.float64:
+            with jax.enable_x64(True):
+                values = run()
+        else:
+            values = run()
+        result[:, begin:stop] = np.asarray(values)[:, :size]
+
+
+def _chunks(genome: np.ndarray, counts: np.ndarray, total: int):
+    """Cuts a batch where a kernel call is full; a run may span several calls."""
+    ends = np.cumsum(counts)
+    begin = 0
+    while begin < total:
+        stop = min(total, begin + _CHUNK_SIZES[-1])
+        first = int(np.searchsorted(ends, begin, side="right"))
+        last = int(np.searchsorted(ends, stop, side="left")) + 1
+        if last - first > _MAX_RUNS:
+            last = first + _MAX_RUNS
+            stop = int(ends[last - 1])
+        upper = np.minimum(ends[first:last], stop)
+        lower = np.maximum(ends[first:last] - counts[first:last], begin)
+        yield begin, stop, genome[first:last], upper - lower
+        begin = stop
