@@ -12,7 +12,8 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from ..cppn import activation_id
 from ._config import FloatGeneConfig, NEATConfig
-from ._genome import Genome, normal, uniform
+from ._genome import Genome
+from ._random import normal, uniform
 
 
 def draw_initial(
@@ -27,12 +28,12 @@ def draw_initial(
     return jnp.clip(value, config.minimum, config.maximum)
 
 
-def draw_activation(
-    config: NEATConfig, words: UInt32[Array, "*n"]
-) -> Int[Array, "*n"]:
+def draw_activation(config: NEATConfig, words: UInt32[Array, "*n"]) -> Int[Array, "*n"]:
     """Activations of new nodes."""
     if config.activation_default is not None:
-        return jnp.full(words.shape, activation_id(config.activation_default), jnp.int32)
+        return jnp.full(
+            words.shape, activation_id(config.activation_default), jnp.int32
+        )
     return draw_option(config, words)
 
 
@@ -75,8 +76,8 @@ def mutate_attributes(
     config: NEATConfig,
     genome: Genome,
     genome_words: UInt32[Array, " 2"],
-    node_words: UInt32[Array, "nodes 5"],
-    link_words: UInt32[Array, "links 4"],
+    node_words: UInt32[Array, "_ nodes"],
+    link_words: UInt32[Array, "4 links"],
 ) -> Genome:
     """Mutate weights, switches, biases and activations of one genome."""
     rates = config.mutation
@@ -86,10 +87,10 @@ def mutate_attributes(
         genome.link_weight,
         genome.link_mask,
         gates[0],
-        uniform(link_words[:, 1]),
-        link_words[:, 2],
+        uniform(link_words[1]),
+        link_words[2],
     )
-    switch = uniform(link_words[:, 3])
+    switch = uniform(link_words[3])
     rate = jnp.where(genome.link_enabled, rates.disable_rate, rates.enable_rate)
     enabled = genome.link_enabled ^ (genome.link_mask & (switch < rate))
 
@@ -100,17 +101,17 @@ def mutate_attributes(
         genome.node_bias,
         has_gene,
         gates[1],
-        uniform(node_words[:, 1]),
-        node_words[:, 2],
+        uniform(node_words[1]),
+        node_words[2],
     )
     activation = genome.node_activation
     if len(config.activation_options) > 1:
         can_change = has_gene
         if not rates.mutate_output_activation:
             can_change &= slots >= config.num_inputs + config.num_outputs
-        is_changed = can_change & (uniform(node_words[:, 3]) < rates.activation_rate)
+        is_changed = can_change & (uniform(node_words[3]) < rates.activation_rate)
         activation = jnp.where(
-            is_changed, draw_option(config, node_words[:, 4]), activation
+            is_changed, draw_option(config, node_words[4]), activation
         )
     return dataclasses.replace(
         genome,

@@ -14,16 +14,8 @@ from jax import lax
 from jaxtyping import Array, Bool, Int, UInt32
 
 from ._config import NEATConfig
-from ._genome import (
-    NO_LINK,
-    NO_NODE,
-    Genome,
-    node_keys,
-    node_slots,
-    position,
-    select,
-    uniform,
-)
+from ._genome import NO_LINK, NO_NODE, Genome, node_keys, node_slots, position, select
+from ._random import uniform
 
 
 def _coin(words, bit):
@@ -155,9 +147,7 @@ def cross_equals(
         & keep_first[None, :],
         axis=1,
     )
-    keep_second = (
-        second.link_mask & ~in_first & _coin(link_words, 2) & ~is_duplicate
-    )
+    keep_second = second.link_mask & ~in_first & _coin(link_words, 2) & ~is_duplicate
     keep_links = jnp.concatenate([keep_first, keep_second])
     ends = jnp.stack(
         [
@@ -172,9 +162,7 @@ def cross_equals(
         return (ids != NO_NODE) & (is_end | (ids < num_fixed))
 
     _, known = _matches(node_keys(second.node_id), node_keys(first.node_id))
-    keep_nodes = jnp.concatenate(
-        [used(first.node_id), used(second.node_id) & ~known]
-    )
+    keep_nodes = jnp.concatenate([used(first.node_id), used(second.node_id) & ~known])
     child = _merge(crossed, second, keep_nodes, keep_links)
     nodes_overflow = jnp.sum(keep_nodes) > first.max_nodes
     links_overflow = jnp.sum(keep_links) > first.max_links

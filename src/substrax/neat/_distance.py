@@ -14,27 +14,34 @@ a population against the representatives of all species, share the arithmetic.
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jax import lax
+from jaxtyping import Array, Float, Int
 
 from ._config import NEATConfig
 from ._genome import NO_LINK, Genome, node_keys, position, stable_sum
 
+# Slots per step of a loop: enough work per step, little to compile.
+_UNROLL = 8
 
-class _Partner(eqx.Module):
-    """The genes of another genome lined up with those of this one.
 
-    `weight` and `bias` are infinite where the other genome lacks the gene. Fields of
-    nodes (inputs left out) are used by neat-python's distance alone.
-    """
+class _Comparison(eqx.Module):
+    """Genes of one kind of two genomes: counts, and what matching ones differ by."""
 
-    weight: Float[Array, " links"]
-    enabled: Bool[Array, " links"]
-    bias: Float[Array, " nodes"]
-    activation: Int[Array, " nodes"]
-    num_links: Int[Array, ""]
-    num_nodes: Int[Array, ""]
-    last_link: Int[Array, ""]
-    num_excess: Int[Array, ""]
+    num_own: Int[Array, "*n"]
+    num_other: Int[Array, ""]
+    num_matching: Int[Array, "*n"]
+    num_differing: Int[Array, "*n"]
+    total: Float[Array, "*n"]
+
+    @property
+    def num_unmatched(self) -> Int[Array, "*n"]:
+        """Disjoint and excess genes of both."""
+        return self.num_own + self.num_other - 2 * self.num_matching
+
+    @property
+    def size(self) -> Int[Array, "*n"]:
+        """Genes of the larger genome."""
+        return jnp.maximum(self.num_own, self.num_other)
 
 
 def _last_link(genome: Genome) -> Int[Array, ""]:
@@ -42,102 +49,137 @@ def _last_link(genome: Genome) -> Int[Array, ""]:
     return jnp.max(jnp.where(genome.link_mask, genome.link_id, -1), initial=-1)
 
 
-def _divide(total: Float[Array, ""], count: Int[Array, ""]) -> Float[Array, ""]:
+def _divide(total, count):
     return total / jnp.maximum(count, 1).astype(jnp.float32)
 
 
 def _stanley_distance(
-    config: NEATConfig, genome: Genome, partner: _Partner
-) -> Float[Array, ""]:
+    config: NEATConfig, links: _Comparison, num_excess: Int[Array, "*n"]
+) -> Float[Array, "*n"]:
     c = config.speciation
-    difference = jnp.abs(genome.link_weight - partner.weight)
-    is_match = genome.link_mask & (difference < jnp.inf)
-    num_matching = jnp.sum(is_match, dtype=jnp.int32)
-    num_links = genome.num_links
-    is_excess = genome.link_mask & (genome.link_id > partner.last_link)
-    num_excess = jnp.sum(is_excess, dtype=jnp.int32) + partner.num_excess
-    num_disjoint = num_links + partner.num_links - 2 * num_matching - num_excess
-    size = jnp.maximum(num_links, partner.num_links)
+    num_disjoint = links.num_unmatched - num_excess
     # "N can be set to 1 if both genomes are small, i.e., consist of fewer than 20
     # genes" (section 3.3).
-    size = jnp.where(size < c.small_genome_size, 1, size)
-    mean_difference = _divide(
-        stable_sum(jnp.where(is_match, difference, 0.0)), num_matching
-    )
+    size = jnp.where(links.size < c.small_genome_size, 1, links.size)
     return (
         c.excess_coefficient * _divide(num_excess.astype(jnp.float32), size)
         + c.disjoint_coefficient * _divide(num_disjoint.astype(jnp.float32), size)
-        + c.weight_coefficient * mean_difference
+        + c.weight_coefficient * _divide(links.total, links.num_matching)
     )
 
 
 def _neat_python_distance(
-    config: NEATConfig, genome: Genome, partner: _Partner
-) -> Float[Array, ""]:
+    config: NEATConfig, links: _Comparison, nodes: _Comparison
+) -> Float[Array, "*n"]:
     c = config.speciation
 
-    def part(mask, difference, differs, num_other):
-        is_match = mask & (difference < jnp.inf)
-        num_own = jnp.sum(mask, dtype=jnp.int32)
-        num_matching = jnp.sum(is_match, dtype=jnp.int32)
-        num_differing = jnp.sum(is_match & differs, dtype=jnp.int32)
-        num_disjoint = num_own + num_other - 2 * num_matching
-        total = stable_sum(jnp.where(is_match, difference, 0.0))
-        total += num_differing.astype(jnp.float32)
+    def part(genes):
+        total = genes.total + genes.num_differing.astype(jnp.float32)
         total = c.weight_coefficient * total
-        total += c.disjoint_coefficient * num_disjoint.astype(jnp.float32)
-        return _divide(total, jnp.maximum(num_own, num_other))
+        total += c.disjoint_coefficient * genes.num_unmatched.astype(jnp.float32)
+        return _divide(total, genes.size)
 
-    links = part(
-        genome.link_mask,
-        jnp.abs(genome.link_weight - partner.weight),
-        genome.link_enabled != partner.enabled,
-        partner.num_links,
+    return part(links) + part(nodes)
+
+
+def _compare(
+    ids: Int[Array, " n"],
+    other_ids: Int[Array, " n"],
+    numbers: tuple[Float[Array, " n"], Float[Array, " n"]],
+    kinds: tuple[Int[Array, " n"], Int[Array, " n"]],
+) -> _Comparison:
+    """Line up genes of two genomes; both rows of ids ascend, empty slots last."""
+    index = jnp.minimum(position(other_ids, ids), other_ids.shape[0] - 1)
+    is_match = (other_ids[index] == ids) & (ids != NO_LINK)
+    difference = jnp.abs(numbers[0] - numbers[1][index])
+    differs = is_match & (kinds[0] != kinds[1][index])
+    count = lambda mask: jnp.sum(mask, dtype=jnp.int32)
+    return _Comparison(
+        num_own=count(ids != NO_LINK),
+        num_other=count(other_ids != NO_LINK),
+        num_matching=count(is_match),
+        num_differing=count(differs),
+        total=stable_sum(jnp.where(is_match, difference, 0.0)),
     )
-    nodes = part(
-        genome.node_mask[config.num_inputs :],
-        jnp.abs(genome.node_bias[config.num_inputs :] - partner.bias),
-        genome.node_activation[config.num_inputs :] != partner.activation,
-        partner.num_nodes,
-    )
-    return links + nodes
 
 
-def _distance(
-    config: NEATConfig, genome: Genome, partner: _Partner
+def pair_distance(
+    config: NEATConfig, first: Genome, second: Genome
 ) -> Float[Array, ""]:
-    if config.speciation.distance == "neat_python":
-        return _neat_python_distance(config, genome, partner)
-    return _stanley_distance(config, genome, partner)
-
-
-def _num_above(genome: Genome, link_id: Int[Array, ""]) -> Int[Array, ""]:
-    return jnp.sum(genome.link_mask & (genome.link_id > link_id), dtype=jnp.int32)
-
-
-def pair_distance(config: NEATConfig, first: Genome, second: Genome):
     """Compatibility distance of two genomes."""
-    num_inputs = config.num_inputs
-    last = second.max_links - 1
-    index = jnp.minimum(position(second.link_id, first.link_id), last)
-    is_match = second.link_id[index] == first.link_id
-    own = node_keys(first.node_id[num_inputs:])
-    theirs = node_keys(second.node_id[num_inputs:])
-    node_index = jnp.minimum(position(theirs, own), theirs.shape[0] - 1)
-    is_node_match = theirs[node_index] == own
-    partner = _Partner(
-        weight=jnp.where(is_match, second.link_weight[index], jnp.inf),
-        enabled=second.link_enabled[index],
-        bias=jnp.where(
-            is_node_match, second.node_bias[num_inputs:][node_index], jnp.inf
-        ),
-        activation=second.node_activation[num_inputs:][node_index],
-        num_links=second.num_links,
-        num_nodes=second.num_nodes - num_inputs,
-        last_link=_last_link(second),
-        num_excess=_num_above(second, _last_link(first)),
+    links = _compare(
+        first.link_id,
+        second.link_id,
+        (first.link_weight, second.link_weight),
+        (first.link_enabled.astype(jnp.int32), second.link_enabled.astype(jnp.int32)),
     )
-    return _distance(config, first, partner)
+    if config.speciation.distance == "stanley2002":
+        above = lambda genome, last: jnp.sum(
+            genome.link_mask & (genome.link_id > last), dtype=jnp.int32
+        )
+        num_excess = above(first, _last_link(second)) + above(second, _last_link(first))
+        return _stanley_distance(config, links, num_excess)
+    start = config.num_inputs
+    nodes = _compare(
+        node_keys(first.node_id[start:]),
+        node_keys(second.node_id[start:]),
+        (first.node_bias[start:], second.node_bias[start:]),
+        (first.node_activation[start:], second.node_activation[start:]),
+    )
+    return _neat_python_distance(config, links, nodes)
+
+
+class _Slots(eqx.Module):
+    """One kind of gene of a population, slot by slot, for `DistanceTable`.
+
+    Slots come first, so that a step over slots works on whole populations; their
+    number is a multiple of `_UNROLL`. `row` points into the union of the
+    representatives' genes, whose last row stands for all genes they lack. `number` and
+    `kind` are weight and switch of a link, or bias and activation of a node;
+    `union_number` is infinite where a representative lacks the gene.
+    """
+
+    row: Int[Array, "slots population"]
+    number: Float[Array, "slots population"]
+    kind: Int[Array, "slots population"]
+    union_number: Float[Array, "species union"]
+    union_kind: Int[Array, "species union"]
+    num_steps: Int[Array, ""]
+
+    def compare(
+        self, species: Int[Array, ""]
+    ) -> tuple[
+        Float[Array, " population"],
+        Int[Array, " population"],
+        Int[Array, " population"],
+    ]:
+        """Against one representative: the sum of differences of matching genes, how
+        many match, and how many of these differ in kind.
+        """
+        number, kind = self.union_number[species], self.union_kind[species]
+        population = self.row.shape[1]
+
+        def step(block, carry):
+            total, num_matching, num_differing = carry
+            for i in range(_UNROLL):
+                # One row at a time: XLA then fuses the whole step into one loop.
+                part = lambda x, i=i: lax.dynamic_index_in_dim(
+                    x, block * _UNROLL + i, keepdims=False
+                )
+                row = part(self.row)
+                gather = lambda x, row=row: x.at[row].get(mode="promise_in_bounds")
+                difference = jnp.abs(part(self.number) - gather(number))
+                is_match = difference < jnp.inf
+                differs = is_match & (gather(kind) != part(self.kind))
+                total = total + jnp.where(is_match, difference, 0.0)
+                num_matching = num_matching + is_match.astype(jnp.int32)
+                num_differing = num_differing + differs.astype(jnp.int32)
+            return total, num_matching, num_differing
+
+        zeros = jnp.zeros(population, jnp.int32)
+        # Adding slot after slot, the sum does not depend on the capacity.
+        start = (jnp.zeros(population, jnp.float32), zeros, zeros)
+        return lax.fori_loop(0, self.num_steps, step, start)
 
 
 class DistanceTable(eqx.Module):
@@ -146,91 +188,135 @@ class DistanceTable(eqx.Module):
     Each gene of the population is looked up once in the sorted union of all
     representatives' genes. A representative is then a row of attributes over that
     union, and lining a genome up with it is one gather per gene: no search per pair,
-    no comparison of every gene with every other.
+    no comparison of every gene with every other. Only slots that some genome uses are
+    visited.
     """
 
-    genomes: Genome
-    representatives: Genome
-    link_row: Int[Array, "population links"]
-    node_row: Int[Array, "population nodes"]
-    weight: Float[Array, "species link_union"]
-    enabled: Bool[Array, "species link_union"]
-    bias: Float[Array, "species node_union"]
-    activation: Int[Array, "species node_union"]
+    links: _Slots
+    nodes: _Slots | None
+    num_links: Int[Array, " population"]
+    num_nodes: Int[Array, " population"]
     last_link: Int[Array, " population"]
+    link_id: Int[Array, "population links"]
+    representatives: Genome
 
     def distances(
         self, config: NEATConfig, species: Int[Array, ""]
     ) -> Float[Array, " population"]:
         """Distance of every genome to one representative."""
         row = jax.tree.map(lambda x: x[species], self.representatives)
-        weight, enabled = self.weight[species], self.enabled[species]
-        bias, activation = self.bias[species], self.activation[species]
-        num_links, num_nodes = row.num_links, row.num_nodes - config.num_inputs
-        last_link = _last_link(row)
-
-        def one(genome, link_row, node_row, own_last):
-            gather = lambda x, i: x.at[i].get(mode="promise_in_bounds")
-            partner = _Partner(
-                weight=gather(weight, link_row),
-                enabled=gather(enabled, link_row),
-                bias=gather(bias, node_row),
-                activation=gather(activation, node_row),
-                num_links=num_links,
-                num_nodes=num_nodes,
-                last_link=last_link,
-                num_excess=_num_above(row, own_last),
-            )
-            return _distance(config, genome, partner)
-
-        return jax.vmap(one)(self.genomes, self.link_row, self.node_row, self.last_link)
+        total, num_matching, num_differing = self.links.compare(species)
+        link_part = _Comparison(
+            self.num_links, row.num_links, num_matching, num_differing, total
+        )
+        if self.nodes is None:
+            last = _last_link(row)
+            # Genes beyond the end of the other genome, on both sides.
+            is_above = (self.link_id > last) & (self.link_id != NO_LINK)
+            num_excess = jnp.sum(is_above, axis=1, dtype=jnp.int32)
+            num_excess += row.num_links - position(row.link_id, self.last_link + 1)
+            return _stanley_distance(config, link_part, num_excess)
+        total, num_matching, num_differing = self.nodes.compare(species)
+        num_nodes = row.num_nodes - config.num_inputs
+        node_part = _Comparison(
+            self.num_nodes, num_nodes, num_matching, num_differing, total
+        )
+        return _neat_python_distance(config, link_part, node_part)
 
 
-def _tabulate(ids: Int[Array, "species genes"], queries: Int[Array, "population n"]):
-    """Union of ids; where each query is in it; where each id is in it.
+def _find(
+    union: Int[Array, " union"], size: Int[Array, ""], ids: Int[Array, "*n"]
+) -> Int[Array, "*n"]:
+    """Position of the first of `size` ascending entries that is not below each id.
 
-    The last row of the union belongs to ids that no representative has.
+    A binary search that takes as many steps as the used part of the union needs.
     """
-    union = jnp.sort(ids.reshape(-1))
-    find = lambda x: jnp.searchsorted(union, x).astype(jnp.int32)
-    row = find(queries)
-    is_known = union.at[jnp.minimum(row, union.shape[0] - 1)].get() == queries
-    is_known &= queries != NO_LINK
-    return jnp.where(is_known, row, union.shape[0]), find(ids)
+    num_steps = 32 - lax.clz(size)
+
+    def step(i, low):
+        middle = low + (jnp.int32(1) << (num_steps - 1 - i))
+        entry = union.at[jnp.minimum(middle, size) - 1].get(mode="promise_in_bounds")
+        return jnp.where((middle <= size) & (entry < ids), middle, low)
+
+    return lax.fori_loop(0, num_steps, step, jnp.zeros_like(ids))
+
+
+def _slots(
+    ids: Int[Array, "population slots"],
+    number: Float[Array, "population slots"],
+    kind: Int[Array, "population slots"],
+    other_ids: Int[Array, "species slots"],
+    other_number: Float[Array, "species slots"],
+    other_kind: Int[Array, "species slots"],
+) -> _Slots:
+    """Look genes up in the union of the representatives' genes."""
+    union = jnp.sort(other_ids.reshape(-1))
+    capacity = union.shape[0]
+    size = jnp.sum(union != NO_LINK, dtype=jnp.int32)
+    padding = -ids.shape[1] % _UNROLL
+    turn = lambda x, empty: jnp.pad(x.T, ((0, padding), (0, 0)), constant_values=empty)
+    num_used = jnp.max(jnp.sum(ids != NO_LINK, axis=1, dtype=jnp.int32))
+    num_steps = (num_used + _UNROLL - 1) // _UNROLL
+    slots = turn(ids, NO_LINK)
+
+    def look_up(block, row):
+        part = lax.dynamic_slice_in_dim(slots, block * _UNROLL, _UNROLL)
+        found = _find(union, size, part)
+        entry = jnp.minimum(found, capacity - 1)
+        known = union.at[entry].get(mode="promise_in_bounds")
+        found = jnp.where((known == part) & (part != NO_LINK), found, capacity)
+        return lax.dynamic_update_slice_in_dim(row, found, block * _UNROLL, 0)
+
+    row = lax.fori_loop(0, num_steps, look_up, jnp.full_like(slots, capacity))
+
+    # Empty slots all point at the same row; they must not write there.
+    at = jnp.where(other_ids == NO_LINK, capacity + 1, _find(union, size, other_ids))
+    num_species = other_ids.shape[0]
+    species = jnp.arange(num_species, dtype=jnp.int32)[:, None]
+
+    def fill(values, empty):
+        table = jnp.full((num_species, capacity + 1), empty, values.dtype)
+        return table.at[species, at].set(values, mode="drop")
+
+    return _Slots(
+        row=row,
+        number=turn(number, 0.0),
+        kind=turn(kind, 0),
+        union_number=fill(other_number, jnp.inf),
+        union_kind=fill(other_kind, 0),
+        num_steps=num_steps,
+    )
 
 
 def distance_table(
     config: NEATConfig, genomes: Genome, representatives: Genome
 ) -> DistanceTable:
     """Look the genes of a population up in those of the representatives."""
-    num_inputs = config.num_inputs
-    own, theirs = genomes.node_id[:, num_inputs:], representatives.node_id
-    theirs = node_keys(theirs[:, num_inputs:])
-    link_row, link_at = _tabulate(representatives.link_id, genomes.link_id)
+    start = config.num_inputs
+    links = _slots(
+        genomes.link_id,
+        genomes.link_weight,
+        genomes.link_enabled.astype(jnp.int32),
+        representatives.link_id,
+        representatives.link_weight,
+        representatives.link_enabled.astype(jnp.int32),
+    )
+    nodes = None
     if config.speciation.distance == "neat_python":
-        node_row, node_at = _tabulate(theirs, node_keys(own))
-    else:
-        node_row, node_at = jnp.zeros_like(own), jnp.zeros_like(theirs)
-    num_species = theirs.shape[0]
-    species = jnp.arange(num_species, dtype=jnp.int32)[:, None]
-
-    def fill(at, values, mask, empty):
-        table = jnp.full((num_species, at.size + 1), empty, values.dtype)
-        # Empty slots all point at the same row; they must not write there.
-        at = jnp.where(mask, at, at.size + 1)
-        return table.at[species, at].set(values, mode="drop")
-
-    link_mask, node_mask = representatives.link_mask, theirs != NO_LINK
-    bias = representatives.node_bias[:, num_inputs:]
-    activation = representatives.node_activation[:, num_inputs:]
+        nodes = _slots(
+            node_keys(genomes.node_id[:, start:]),
+            genomes.node_bias[:, start:],
+            genomes.node_activation[:, start:],
+            node_keys(representatives.node_id[:, start:]),
+            representatives.node_bias[:, start:],
+            representatives.node_activation[:, start:],
+        )
     return DistanceTable(
-        genomes=genomes,
-        representatives=representatives,
-        link_row=link_row,
-        node_row=node_row,
-        weight=fill(link_at, representatives.link_weight, link_mask, jnp.inf),
-        enabled=fill(link_at, representatives.link_enabled, link_mask, False),
-        bias=fill(node_at, bias, node_mask, jnp.inf),
-        activation=fill(node_at, activation, node_mask, 0),
+        links=links,
+        nodes=nodes,
+        num_links=genomes.num_links,
+        num_nodes=genomes.num_nodes - start,
         last_link=jax.vmap(_last_link)(genomes),
+        link_id=genomes.link_id,
+        representatives=representatives,
     )

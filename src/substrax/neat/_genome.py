@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int
 
 NO_NODE = -1
 """`node_id` of an empty node slot; also the end points of an empty link slot."""
@@ -138,7 +138,7 @@ def position(
     return index.astype(jnp.int32)
 
 
-def node_keys(node_id: Int[Array, " nodes"]) -> Int[Array, " nodes"]:
+def node_keys(node_id: Int[Array, "*n"]) -> Int[Array, "*n"]:
     """Node ids with the empty slots last, so that the row ascends."""
     return jnp.where(node_id == NO_NODE, NO_LINK, node_id)
 
@@ -161,11 +161,11 @@ def compact_links(genome: Genome, keep: Bool[Array, " links"]) -> Genome:
     keep = keep & genome.link_mask
     rank = jnp.cumsum(keep, dtype=jnp.int32)
     slots = jnp.arange(genome.max_links, dtype=jnp.int32)
-    source_slot = position(rank, slots + 1)
+    source_slot = jnp.minimum(position(rank, slots + 1), genome.max_links - 1)
     is_filled = slots < rank[-1]
 
     def move(x, fill):
-        moved = x.at[source_slot].get(mode="fill", fill_value=fill)
+        moved = x.at[source_slot].get(mode="promise_in_bounds")
         return jnp.where(is_filled, moved, fill)
 
     return Genome(
@@ -194,16 +194,3 @@ def stable_sum(x: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
         length //= 2
         x = x[..., :length] + x[..., length:]
     return x[..., 0]
-
-
-def uniform(words: UInt32[Array, "..."]) -> Float[Array, "..."]:
-    """Uniform numbers in [0, 1) from random words (the upper 24 bits of each)."""
-    return (words >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
-
-
-def normal(words: UInt32[Array, "..."]) -> Float[Array, "..."]:
-    """Standard normal numbers from random words (the upper 23 bits of each)."""
-    # An odd multiple of 2^-24 inside (0, 1): exact in float32, never 0 or 1.
-    fraction = ((words >> 9).astype(jnp.float32) * 2.0 + 1.0) * jnp.float32(2.0**-24)
-    root_two = jnp.float32(np.sqrt(2.0))
-    return root_two * jax.scipy.special.erfinv(2.0 * fraction - 1.0)

@@ -9,7 +9,8 @@ from jaxtyping import Array, Int, Key
 from ..cppn import activation_id
 from ._attributes import draw_activation, draw_initial
 from ._config import NEATConfig
-from ._genome import Genome, compact_links, empty_genome, uniform
+from ._genome import Genome, compact_links, empty_genome
+from ._random import uniform
 
 
 def initial_pairs(config: NEATConfig) -> Int[np.ndarray, "pairs 2"]:
@@ -129,5 +130,3 @@ def first_population(
     """The first population; equal links of different genomes share their id."""
     keys = jax.random.split(key, config.population_size)
     return jax.vmap(lambda k: _first_genome(config, max_nodes, max_links, key=k))(keys)
-
-

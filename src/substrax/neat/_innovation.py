@@ -8,6 +8,7 @@ sort: equal innovations become neighbours and are numbered together.
 """
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Int
 
@@ -25,13 +26,14 @@ def number_innovations(
     """
     population = mask.shape[0]
     index = jnp.arange(population, dtype=jnp.int32)
-    # Genomes without an innovation go last, whatever their keys are.
-    operands = ((~mask).astype(jnp.int32), *keys, index)
-    *sorted_keys, order = lax.sort(operands, num_keys=len(operands) - 1)
+    # Genomes without an innovation go last: no id is as large as this.
+    last = np.iinfo(np.int32).max
+    operands = (*(jnp.where(mask, key, last) for key in keys), index)
+    *sorted_keys, order = lax.sort(operands, num_keys=len(keys))
     differs = jnp.zeros(population, bool).at[0].set(True)
     for key in sorted_keys:
         differs |= jnp.concatenate([jnp.ones(1, bool), key[1:] != key[:-1]])
-    is_first = differs & (sorted_keys[0] == 0)
+    is_first = differs & (sorted_keys[0] != last)
     rank = jnp.cumsum(is_first, dtype=jnp.int32) - 1
     number = jnp.zeros(population, jnp.int32).at[order].set(rank, unique_indices=True)
     return number, jnp.sum(is_first, dtype=jnp.int32)

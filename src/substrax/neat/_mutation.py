@@ -12,8 +12,9 @@ from jaxtyping import Array, Bool, Int, UInt32
 
 from ._attributes import draw_activation, draw_initial, mutate_attributes
 from ._config import NEATConfig
-from ._genome import Genome, compact_links, select, uniform
+from ._genome import Genome, compact_links, select
 from ._innovation import number_innovations
+from ._random import uniform
 from ._structure import (
     add_node,
     append_link,
@@ -27,16 +28,16 @@ from ._structure import (
 # Words per genome: 2 gates, 4 choices, 3 picks, a new node's activation, a new link's
 # weight; then 2 per attempt at a link.
 _NUM_FIXED_WORDS = 11
-NODE_WORDS = 5
 LINK_WORDS = 4
+"""Words per link slot: crossover, mutation's kind, its size, the switch."""
 
 
 class MutationWords(eqx.Module):
     """Random words of the offspring: per genome, per node slot and per link slot."""
 
     genome: UInt32[Array, "*population words"]
-    node: UInt32[Array, "*population nodes 5"]
-    link: UInt32[Array, "*population links 4"]
+    node: UInt32[Array, "*population node_words nodes"]
+    link: UInt32[Array, "*population 4 links"]
 
 
 class Counters(eqx.Module):
@@ -73,6 +74,11 @@ class Overflow(eqx.Module):
 def num_genome_words(config: NEATConfig) -> int:
     """How many words per genome `mutate` needs."""
     return _NUM_FIXED_WORDS + 2 * config.mutation.add_link_attempts
+
+
+def num_node_words(config: NEATConfig) -> int:
+    """Words per node slot: crossover, kind and size of a bias mutation, activation."""
+    return 5 if len(config.activation_options) > 1 else 3
 
 
 def mutate(

@@ -12,17 +12,18 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from ._config import NEATConfig
 from ._crossover import cross, cross_equals
-from ._genome import Genome, select, take, uniform
+from ._genome import Genome, select, take
 from ._initial import default_capacity, first_population, initial_pairs
 from ._mutation import (
     LINK_WORDS,
-    NODE_WORDS,
     Counters,
     MutationWords,
     Overflow,
     mutate,
     num_genome_words,
+    num_node_words,
 )
+from ._random import population_words, uniform
 from ._reproduction import (
     Parents,
     SpeciesStatistics,
@@ -282,20 +283,16 @@ class NEAT(eqx.Module):
     ) -> tuple[Genome, Counters, Overflow, Parents]:
         """Choose parents, cross and mutate."""
         config = self.config
-        keys = jax.random.split(key, config.population_size)
-        num_words = _PARENT_WORDS + num_genome_words(config)
-
-        def draw(key):
-            key_genome, key_node, key_link = jax.random.split(key, 3)
-            # One key per genome and slots in front: a slot's words do not depend on
-            # the capacity.
-            return (
-                jax.random.bits(key_genome, (num_words,)),
-                jax.random.bits(key_node, (state.max_nodes, NODE_WORDS)),
-                jax.random.bits(key_link, (state.max_links, LINK_WORDS)),
-            )
-
-        genome_words, node_words, link_words = jax.vmap(draw)(keys)
+        genome_words, node_words, link_words = population_words(
+            key,
+            config.population_size,
+            (
+                (1, _PARENT_WORDS + num_genome_words(config)),
+                (state.max_nodes, num_node_words(config)),
+                (state.max_links, LINK_WORDS),
+            ),
+        )
+        genome_words = genome_words[:, :, 0]
         parents = choose_parents(
             config,
             statistics,
@@ -306,7 +303,7 @@ class NEAT(eqx.Module):
         )
         first = take(state.population, parents.first)
         second = take(state.population, parents.second)
-        node_coins, link_coins = node_words[:, :, 0], link_words[:, :, 0]
+        node_coins, link_coins = node_words[:, 0], link_words[:, 0]
         children = jax.vmap(lambda *args: cross(config, *args))(
             first, second, parents.is_crossed, node_coins, link_coins
         )

@@ -72,7 +72,9 @@ def keep_species(
     keep = keep & table.mask
     rank = jnp.cumsum(keep, dtype=jnp.int32)
     blank = empty_species(
-        table.max_species, table.representative.max_nodes, table.representative.max_links
+        table.max_species,
+        table.representative.max_nodes,
+        table.representative.max_links,
     )
     # Kept slots come first, in order; what follows is blanked.
     order = jnp.argsort(~keep, stable=True)
@@ -197,9 +199,7 @@ def _found_species(
             other = take(genomes, state.founder[species])
             return resolved | (distances(block, other) < threshold)
 
-        resolved = lax.fori_loop(
-            num_old, state.num_species, join, index >= population
-        )
+        resolved = lax.fori_loop(num_old, state.num_species, join, index >= population)
 
         def goes_on(carry):
             resolved, _, num_species = carry

@@ -14,7 +14,8 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from ._config import NEATConfig
-from ._genome import NO_NODE, Genome, kth_true, node_slots, uniform
+from ._genome import NO_NODE, Genome, kth_true, node_slots
+from ._random import uniform
 
 
 class StructuralChoice(eqx.Module):

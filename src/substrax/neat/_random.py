@@ -1,0 +1,79 @@
+"""Random words for a whole population at once, independent of capacities.
+
+`jax.random` draws arrays of a shape; here a word belongs to (genome, slot, column), and
+growing a capacity must not change it. Threefry-2x32 (Salmon et al., "Parallel random
+numbers: as easy as 1, 2, 3", 2011), the generator behind JAX's default keys, is made
+for that: it maps a key and a counter to two words. Written out in elementwise
+operations it also fuses with its consumers, which JAX's rolled loop on CPUs does not.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, Key, UInt32
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = np.uint32(0x1BD11BDA)
+
+
+def threefry(
+    key: tuple[UInt32[Array, "..."], UInt32[Array, "..."]],
+    first: UInt32[Array, "..."],
+    second: UInt32[Array, "..."],
+) -> tuple[UInt32[Array, "..."], UInt32[Array, "..."]]:
+    """Threefry-2x32 with 20 rounds: two words for a key and a counter of two words."""
+    schedule = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
+    first, second = first + schedule[0], second + schedule[1]
+    for group in range(5):
+        for rotation in _ROTATIONS[group % 2]:
+            first = first + second
+            second = (second << rotation) | (second >> (32 - rotation))
+            second = first ^ second
+        first = first + schedule[(group + 1) % 3]
+        second = second + schedule[(group + 2) % 3] + np.uint32(group + 1)
+    return first, second
+
+
+def population_words(
+    key: Key[Array, ""], population: int, sizes: tuple[tuple[int, int], ...]
+) -> tuple[UInt32[Array, "population _ _"], ...]:
+    """Random words for every genome, in several arrays.
+
+    **Arguments:** a key, consumed; the number of genomes; for each array the number of
+    slots and of columns.
+
+    **Returns:** arrays of shape (population, columns, slots). A word depends on the
+    key, the array's position in the list, the genome, the slot and the column only.
+    """
+    genome_keys = jax.random.bits(key, (population, 2))
+    shape = (population, 1, 1)
+    pair = tuple(genome_keys[:, i].reshape(shape) for i in (0, 1))
+    arrays = []
+    for domain, (slots, columns) in enumerate(sizes):
+        pairs = -(-columns // 2)
+        slot = np.arange(slots, dtype=np.uint32).reshape(1, 1, slots)
+        column = np.arange(pairs, dtype=np.uint32).reshape(1, pairs, 1)
+        counter = jnp.asarray(column + np.uint32(domain << 16))
+        full = (population, pairs, slots)
+        first, second = threefry(
+            (pair[0], pair[1]),
+            jnp.broadcast_to(jnp.asarray(slot), full),
+            jnp.broadcast_to(counter, full),
+        )
+        arrays.append(jnp.concatenate([first, second], axis=1)[:, :columns])
+    # Without the barrier every consumer would compute its words again.
+    return lax.optimization_barrier(tuple(arrays))
+
+
+def uniform(words: UInt32[Array, "*n"]) -> Float[Array, "*n"]:
+    """Uniform numbers in [0, 1) from random words (the upper 24 bits of each)."""
+    return (words >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
+
+
+def normal(words: UInt32[Array, "*n"]) -> Float[Array, "*n"]:
+    """Standard normal numbers from random words (the upper 23 bits of each)."""
+    # An odd multiple of 2^-24 inside (0, 1): exact in float32, never 0 or 1.
+    fraction = ((words >> 9).astype(jnp.float32) * 2.0 + 1.0) * jnp.float32(2.0**-24)
+    root_two = jnp.float32(np.sqrt(2.0))
+    return root_two * jax.scipy.special.erfinv(2.0 * fraction - 1.0)
