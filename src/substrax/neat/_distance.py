@@ -22,6 +22,8 @@ from ._genome import NO_LINK, Genome, node_keys, position, stable_sum
 
 # Slots per step of a loop: enough work per step, little to compile.
 _UNROLL = 8
+# Bits of a count of genes.
+_HALF = 15
 
 
 class _Comparison(eqx.Module):
@@ -160,7 +162,7 @@ class _Slots(eqx.Module):
         population = self.row.shape[1]
 
         def step(block, carry):
-            total, num_matching, num_differing = carry
+            total, counts = carry
             for i in range(_UNROLL):
                 # One row at a time: XLA then fuses the whole step into one loop.
                 part = lambda x, i=i: lax.dynamic_index_in_dim(
@@ -170,16 +172,18 @@ class _Slots(eqx.Module):
                 gather = lambda x, row=row: x.at[row].get(mode="promise_in_bounds")
                 difference = jnp.abs(part(self.number) - gather(number))
                 is_match = difference < jnp.inf
-                differs = is_match & (gather(kind) != part(self.kind))
+                differs = gather(kind) != part(self.kind)
                 total = total + jnp.where(is_match, difference, 0.0)
-                num_matching = num_matching + is_match.astype(jnp.int32)
-                num_differing = num_differing + differs.astype(jnp.int32)
-            return total, num_matching, num_differing
+                counts = counts + jnp.where(
+                    is_match, jnp.where(differs, 1 + (1 << _HALF), 1), 0
+                )
+            return total, counts
 
-        zeros = jnp.zeros(population, jnp.int32)
-        # Adding slot after slot, the sum does not depend on the capacity.
-        start = (jnp.zeros(population, jnp.float32), zeros, zeros)
-        return lax.fori_loop(0, self.num_steps, step, start)
+        # Adding slot after slot, the sum does not depend on the capacity. Both counts
+        # share an integer, because each array that a step makes is one more pass.
+        start = (jnp.zeros(population, jnp.float32), jnp.zeros(population, jnp.int32))
+        total, counts = lax.fori_loop(0, self.num_steps, step, start)
+        return total, counts & ((1 << _HALF) - 1), counts >> _HALF
 
 
 class DistanceTable(eqx.Module):

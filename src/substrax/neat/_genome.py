@@ -5,11 +5,16 @@ padded to a capacity. The padding is canonical (one fixed value per field), so t
 genomes are equal exactly when their arrays are.
 """
 
+from typing import TypeVar
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Bool, Float, Int
+
+T = TypeVar("T")
 
 NO_NODE = -1
 """`node_id` of an empty node slot; also the end points of an empty link slot."""
@@ -126,6 +131,18 @@ def pad_genome(genome: Genome, max_nodes: int, max_links: int) -> Genome:
         link_weight=pad(genome.link_weight, add_links, 0.0),
         link_enabled=pad(genome.link_enabled, add_links, False),
     )
+
+
+def materialise(is_sane: Bool[Array, ""], tree: T) -> T:
+    """The same arrays, computed once and stored, whoever uses them.
+
+    XLA fuses producers into all their consumers and then computes them again for each,
+    on CPUs even through an optimisation barrier: decisions that are one number per
+    genome would be made anew for each gene. It cannot look through a conditional whose
+    outcome it does not know. `is_sane` must be true at run time.
+    """
+    zeros = lambda t: jax.tree.map(jnp.zeros_like, t)
+    return lax.cond(is_sane, lambda t: t, zeros, tree)
 
 
 def position(

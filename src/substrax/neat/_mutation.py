@@ -4,6 +4,8 @@ The order is neat-python's: add a node, delete a node, add a link, delete a link
 weights, switches, biases and activations of all genes, the new ones included.
 """
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 
 from ._attributes import draw_activation, draw_initial, mutate_attributes
 from ._config import NEATConfig
-from ._genome import Genome, compact_links, select
+from ._genome import Genome, compact_links, materialise, select
 from ._innovation import number_innovations
 from ._random import uniform
 from ._structure import (
@@ -91,17 +93,19 @@ def mutate(
     """Mutate all offspring except the copies (champions)."""
     num_fixed = config.num_inputs + config.num_outputs
     genome_words = words.genome
+    stage = partial(materialise, counters.next_link_id >= 0)
     draws = uniform(genome_words)
     originals = genomes
 
     choice = jax.vmap(lambda g, d: choose_mutations(config, g, d))(
         genomes, draws[:, 2:6]
     )
-    choice = jax.tree.map(lambda x: x & ~is_copy, choice)
+    choice = stage(jax.tree.map(lambda x: x & ~is_copy, choice))
 
     is_split, split, split_id = jax.vmap(lambda g, w, d: choose_split(config, g, w, d))(
         genomes, choice.add_node, draws[:, 6]
     )
+    is_split, split, split_id = stage((is_split, split, split_id))
     number, num_splits = number_innovations((split_id,), is_split)
     # Splitting the same link gives the same node and the same two links.
     node_id = counters.next_node_id + number
@@ -112,16 +116,19 @@ def mutate(
     )
     counters = counters.advance(num_splits, 2 * num_splits)
 
+    genomes = stage(genomes)
     genomes, keep = jax.vmap(lambda g, w, d: delete_node(g, w, d, num_fixed))(
         genomes, choice.delete_node, draws[:, 7]
     )
 
+    genomes, keep = stage((genomes, keep))
     attempts = genome_words[:, _NUM_FIXED_WORDS:].reshape(
         -1, config.mutation.add_link_attempts, 2
     )
     is_new, source, target, genomes = jax.vmap(
         lambda g, k, w, a: choose_link(config, g, k, w, a)
     )(genomes, keep, choice.add_link, attempts)
+    is_new, source, target, genomes = stage((is_new, source, target, genomes))
     number, num_pairs = number_innovations((source, target), is_new)
     weight = draw_initial(config.weight, genome_words[:, 10])
     genomes, keep, link_full = jax.vmap(append_link)(
@@ -130,7 +137,8 @@ def mutate(
     counters = counters.advance(jnp.int32(0), num_pairs)
 
     keep = jax.vmap(delete_link)(keep, choice.delete_link, draws[:, 8])
-    genomes = jax.vmap(compact_links)(genomes, keep)
+    genomes, keep = stage((genomes, keep))
+    genomes = stage(jax.vmap(compact_links)(genomes, keep))
     genomes = jax.vmap(lambda *args: mutate_attributes(config, *args))(
         genomes, genome_words[:, :2], words.node, words.link
     )

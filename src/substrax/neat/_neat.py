@@ -4,6 +4,8 @@ Reference: Stanley & Miikkulainen, "Evolving Neural Networks through Augmenting
 Topologies", Evolutionary Computation 10(2), 2002.
 """
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from ._config import NEATConfig
 from ._crossover import cross, cross_equals
-from ._genome import Genome, select, take
+from ._genome import Genome, materialise, select, take
 from ._initial import default_capacity, first_population, initial_pairs
 from ._mutation import (
     LINK_WORDS,
@@ -292,7 +294,10 @@ class NEAT(eqx.Module):
                 (state.max_links, LINK_WORDS),
             ),
         )
-        genome_words = genome_words[:, :, 0]
+        stage = partial(materialise, state.generation >= 0)
+        genome_words, node_words, link_words = stage(
+            (genome_words[:, :, 0], node_words, link_words)
+        )
         parents = choose_parents(
             config,
             statistics,
@@ -301,8 +306,10 @@ class NEAT(eqx.Module):
             quota,
             uniform(genome_words[:, :_PARENT_WORDS]),
         )
+        parents = stage(parents)
         first = take(state.population, parents.first)
         second = take(state.population, parents.second)
+        first, second = stage((first, second))
         node_coins, link_coins = node_words[:, 0], link_words[:, 0]
         children = jax.vmap(lambda *args: cross(config, *args))(
             first, second, parents.is_crossed, node_coins, link_coins
@@ -315,6 +322,7 @@ class NEAT(eqx.Module):
             children = jax.vmap(select)(parents.is_equal, merged, children)
             nodes_full = jnp.any(nodes & parents.is_equal)
             links_full = jnp.any(links & parents.is_equal)
+        children = stage(children)
         words = MutationWords(genome_words[:, _PARENT_WORDS:], node_words, link_words)
         children, counters, overflow = mutate(
             config, children, parents.is_copy, words, state.counters
