@@ -31,7 +31,9 @@ def _evaluate(
     num_samples: int,
 ) -> Float[Array, "genomes outputs samples_padded"]:
     num_inputs = inputs.shape[1]
-    groups = jnp.asarray(tables.genome).reshape(-1, num_together, tables.genome.shape[1])
+    groups = jnp.asarray(tables.genome).reshape(
+        -1, num_together, tables.genome.shape[1]
+    )
 
     def run_group(index):
         genome = groups[index // inputs.shape[0]]

@@ -1,0 +1,15 @@
+"""Substrates that are discovered: cells, rules, strategies, connections."""
+
+from ._cells import num_cells as num_cells
+from ._connections import CONFIGURATIONS as CONFIGURATIONS
+from ._connections import LINK_CLASSES as LINK_CLASSES
+from ._discover import Exploration as Exploration
+from ._discover import discover as discover
+from ._emr import EMRRule as EMRRule
+from ._es import ESRule as ESRule
+from ._layout import Layout as Layout
+from ._layout import line as line
+from ._layout import normalise as normalise
+from ._layout import rectangle as rectangle
+from ._weights import WeightMap as WeightMap
+from ._wiring import Wiring as Wiring

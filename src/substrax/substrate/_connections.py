@@ -1,0 +1,54 @@
+"""The four classes of links and the six configurations (EMR paper, table 2)."""
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+FORWARD, BACKWARD, LATERAL, SELF = range(4)
+LINK_CLASSES = ("forward", "backward", "lateral", "self")
+
+CONFIGURATIONS: dict[str, frozenset[int]] = {
+    "feedforward": frozenset(),
+    "hidden": frozenset({FORWARD}),
+    "backward": frozenset({FORWARD, BACKWARD}),
+    "lateral": frozenset({FORWARD, LATERAL}),
+    "self": frozenset({FORWARD, SELF}),
+    "full": frozenset({FORWARD, BACKWARD, LATERAL, SELF}),
+}
+"""Classes of hidden-to-hidden links that each configuration allows."""
+
+
+def configuration(name: str) -> frozenset[int]:
+    if name not in CONFIGURATIONS:
+        raise ValueError(
+            f"unknown connection configuration {name!r}: use one of "
+            f"{', '.join(CONFIGURATIONS)}."
+        )
+    return CONFIGURATIONS[name]
+
+
+def link_classes(
+    source: Float[np.ndarray, "links 2"], target: Float[np.ndarray, "links 2"]
+) -> Int[np.ndarray, " links"]:
+    """The class of each link. Positions of cells are exact, so `==` is meant."""
+    ys, yt = source[:, 1], target[:, 1]
+    result = np.where(ys < yt, FORWARD, np.where(ys > yt, BACKWARD, LATERAL))
+    return np.where((source == target).all(axis=1), SELF, result)
+
+
+def is_allowed(
+    classes: frozenset[int],
+    source_y: Float[np.ndarray, " links"],
+    target_y: Float[np.ndarray, " links"],
+    is_same: Bool[np.ndarray, " links"],
+) -> Bool[np.ndarray, " links"]:
+    """Whether links with these ends are of one of the classes."""
+    allowed = np.zeros(source_y.shape, bool)
+    if FORWARD in classes:
+        allowed |= source_y < target_y
+    if BACKWARD in classes:
+        allowed |= source_y > target_y
+    if LATERAL in classes:
+        allowed |= (source_y == target_y) & ~is_same
+    if SELF in classes:
+        allowed |= is_same
+    return allowed

@@ -1,0 +1,106 @@
+"""Rule `emr`: EMR-HyperNEAT (Claret et al. 2026), the mask of equation 2.
+
+Level d <= initial_depth is active; a deeper cell is active iff its parent is and the
+variance over the parent's children exceeds the threshold. Every active cell of every
+level is a candidate; a link is expressed iff |w| > weight_threshold.
+
+The paper's code takes the variance from the first input alone; here each input has its
+own field, as its text says.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from ._cells import MAX_DEPTH
+from ._connections import configuration
+from ._fields import Fields, Quads, Queries, Values, block_variance
+from ._rules import Candidates, Expressed, in_band, permitted, towards
+
+FIELDS = ("output", "weight")
+
+
+@dataclasses.dataclass(frozen=True)
+class EMRRule:
+    """**Arguments:**
+
+    - `depth`: D, the deepest level.
+    - `initial_depth`: levels up to this one are active whatever the variance.
+    - `variance_threshold`: on the variance of `field` over four siblings.
+    - `field`: `output` takes the variance of the CPPN's output, whose scale the paper's
+      0.03 belongs to; `weight` that of the weight, as rule `es` does.
+    - `weight_threshold`: a link needs a larger |weight| than this.
+    - `band_threshold`: if positive, the band test of rule `es` must hold as well.
+    - `connections`: one of the six configurations of hidden-to-hidden links.
+    - `rounds`: how many times new hidden positions are explored from, as `es` does.
+    """
+
+    depth: int = 4
+    initial_depth: int = 0
+    variance_threshold: float = 0.03
+    weight_threshold: float = 0.1
+    band_threshold: float = 0.0
+    connections: str = "hidden"
+    field: str = "output"
+    rounds: int = 0
+
+    def __post_init__(self) -> None:
+        check_depth(self.depth)
+        if not 0 <= self.initial_depth <= self.depth:
+            raise ValueError(
+                f"initial_depth must lie between 0 and depth={self.depth}, not "
+                f"{self.initial_depth}."
+            )
+        for name in ("variance_threshold", "weight_threshold", "band_threshold"):
+            check_threshold(name, getattr(self, name))
+        if self.field not in FIELDS:
+            raise ValueError(
+                f"field must be one of {FIELDS} (whose variance is taken?), not "
+                f"{self.field!r}."
+            )
+        if self.rounds < 0:
+            raise ValueError(f"rounds must not be negative, not {self.rounds}.")
+        configuration(self.connections)
+
+    def explore(
+        self,
+        queries: Queries,
+        fields: Fields,
+        values: Values,
+        classes: frozenset[int],
+        max_quads: int,
+    ) -> Expressed | None:
+        found = []
+        kept = 0
+        quads = Quads.roots(fields.num)
+        for level in range(self.depth + 1):
+            kept += quads.num
+            if kept > max_quads and fields.num > 1:
+                return None
+            u = values.at(quads)[0]
+            weight = queries.weight_map(u)
+            if level > self.initial_depth:
+                varying = u if self.field == "output" else weight
+                active = block_variance(varying) > self.variance_threshold  # eq. 2
+                quads, weight = quads.select(active), weight[active]
+            strong = np.abs(weight) > self.weight_threshold
+            candidates = Candidates.of_quads(quads, weight, strong)
+            candidates = towards(fields, candidates, classes)
+            if self.band_threshold > 0:
+                candidates = in_band(queries, fields, candidates, self.band_threshold)
+            found.append(permitted(queries, fields, candidates).expressed())
+            if not quads.num:
+                break
+            if level < self.depth:
+                quads = quads.children()
+        return Expressed.concatenate(found, queries.engine.dtype)
+
+
+def check_depth(depth: int) -> None:
+    if not 0 <= depth <= MAX_DEPTH:
+        raise ValueError(f"depth must lie between 0 and {MAX_DEPTH}, not {depth}.")
+
+
+def check_threshold(name: str, value: float) -> None:
+    if not (np.isfinite(value) and value >= 0):
+        raise ValueError(f"{name} must be a number of at least 0, not {value}.")

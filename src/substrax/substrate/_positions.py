@@ -1,0 +1,140 @@
+"""Sets of positions: which cells were found, genome by genome."""
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ._cells import centres, find_cells, num_cells
+from ._layout import Layout
+
+_MAX_TABLE = 1 << 26
+"""Entries up to which a set is a table over all cells; beyond, it is sorted keys."""
+
+
+class Keys:
+    """Positions of all genomes as integers.
+
+    A key is `genome * stride + place`, where places are the terminals (inputs, then
+    outputs) followed by all cells. A cell whose centre is the place of a terminal has
+    that terminal's key: it *is* that node.
+    """
+
+    def __init__(self, layout: Layout, depth: int, num_genomes: int) -> None:
+        self.layout = layout
+        self.depth = depth
+        self.num_genomes = num_genomes
+        self.num_terminals = len(layout.points)
+        self.stride = self.num_terminals + num_cells(depth)
+        cells = find_cells(layout.points, depth)
+        self.terminal_of_cell = {int(c): t for t, c in enumerate(cells) if c >= 0}
+
+    def of_terminals(
+        self, genome: Int[np.ndarray, " n"], terminal: Int[np.ndarray, " n"]
+    ) -> Int[np.ndarray, " n"]:
+        return genome.astype(np.int64) * self.stride + terminal
+
+    def of_cells(
+        self, genome: Int[np.ndarray, " n"], cell: Int[np.ndarray, " n"]
+    ) -> Int[np.ndarray, " n"]:
+        place = cell + self.num_terminals
+        for coinciding, terminal in self.terminal_of_cell.items():
+            place = np.where(cell == coinciding, terminal, place)
+        return genome.astype(np.int64) * self.stride + place
+
+    def genomes(self, keys: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        return keys // self.stride
+
+    def is_terminal(self, keys: Int[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+        return keys % self.stride < self.num_terminals
+
+    def points(self, keys: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n 2"]:
+        place = keys % self.stride
+        is_terminal = place < self.num_terminals
+        result = np.empty((keys.size, 2))
+        result[is_terminal] = self.layout.points[place[is_terminal]]
+        result[~is_terminal] = centres(
+            place[~is_terminal] - self.num_terminals, self.depth
+        )
+        return result
+
+
+@dataclasses.dataclass
+class Found:
+    """The hidden positions found so far, as sorted keys."""
+
+    keys: Keys
+    sorted: Int[np.ndarray, " positions"]
+
+    @staticmethod
+    def none(keys: Keys) -> "Found":
+        return Found(keys, np.zeros(0, np.int64))
+
+    def add(self, found: Int[np.ndarray, " n"]) -> Int[np.ndarray, " new"]:
+        """Adds keys, in any order and with repeats; returns the new ones, sorted."""
+        total = self.keys.stride * self.keys.num_genomes
+        if total <= _MAX_TABLE:
+            table = np.zeros(total, bool)
+            table[found] = True
+            table[self.sorted] = False
+            new = np.flatnonzero(table)
+        else:
+            new = np.setdiff1d(np.unique(found), self.sorted, assume_unique=True)
+        self.sorted = np.union1d(self.sorted, new) if self.sorted.size else new
+        return new
+
+
+class Numbering:
+    """Global node numbers: for each genome inputs, outputs, hidden by y, then x."""
+
+    def __init__(self, found: Found) -> None:
+        keys = found.keys
+        self.keys = keys
+        hidden = found.sorted[~keys.is_terminal(found.sorted)]
+        genome = keys.genomes(hidden)
+        point = keys.points(hidden)
+        order = np.lexsort((point[:, 0], point[:, 1], genome))
+        self.hidden, self.genome = hidden[order], genome[order]
+        self.point = point[order]
+        counts = np.bincount(genome, minlength=keys.num_genomes)
+        self.bounds = np.concatenate([[0], np.cumsum(counts + keys.num_terminals)])
+        first = np.repeat(np.cumsum(counts) - counts, counts)
+        self.number = (
+            self.bounds[self.genome]
+            + keys.num_terminals
+            + np.arange(hidden.size)
+            - first
+        )
+        self._order = np.argsort(self.hidden)
+        self._table = self._make_table()
+
+    def _make_table(self) -> np.ndarray | None:
+        keys = self.keys
+        total = keys.stride * keys.num_genomes
+        if total > _MAX_TABLE:
+            return None
+        table = np.full(total, -1, np.int32)
+        table[self.hidden] = self.number
+        base = np.arange(keys.num_genomes) * keys.stride
+        for terminal in range(keys.num_terminals):
+            table[base + terminal] = self.bounds[:-1] + terminal
+        return table
+
+    @property
+    def num_nodes(self) -> int:
+        return int(self.bounds[-1])
+
+    def of(self, keys: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+        """Node numbers of keys, -1 for positions that are no nodes."""
+        if self._table is not None:
+            return self._table[keys]
+        genome, place = keys // self.keys.stride, keys % self.keys.stride
+        is_terminal = place < self.keys.num_terminals
+        result = np.full(keys.size, -1, np.int64)
+        result[is_terminal] = self.bounds[genome[is_terminal]] + place[is_terminal]
+        if self.hidden.size:
+            ordered = self.hidden[self._order]
+            at = np.minimum(np.searchsorted(ordered, keys), ordered.size - 1)
+            hit = ~is_terminal & (ordered[at] == keys)
+            result[hit] = self.number[self._order[at[hit]]]
+        return result
