@@ -151,23 +151,20 @@ def _explore_hidden(
         new = new[new % keys.stride >= num_inputs]
         if not new.size:
             break
-        fields = Fields(keys.genomes(new), keys.points(new), outgoing=True)
-        forward_only = keys.is_terminal(new)
+        is_terminal = keys.is_terminal(new)
         parts = []
-        for group, allowed in ((~forward_only, classes), (forward_only, _UPWARDS)):
-            which = np.flatnonzero(group)
-            part = Fields(fields.genome[which], fields.point[which], outgoing=True)
-            expressed = exploration.explore(queries, part, allowed)
-            field = which[expressed.field]
-            target = keys.of_cells(fields.genome[field], expressed.cell)
-            # Links into inputs and outputs run upwards whatever the configuration.
-            up = (
-                fields.point[field, 1] < keys.points(target)[:, 1]
-                if (keys.terminal_of_cell and allowed != _UPWARDS)
-                else np.ones(field.size, bool)
-            )
-            keep = up | ~keys.is_terminal(target)
-            parts.append(_Ends(new[field[keep]], target[keep], expressed.weight[keep]))
+        # From a terminal, links run upwards whatever the configuration says.
+        for which, allowed in ((~is_terminal, classes), (is_terminal, _UPWARDS)):
+            origin = new[which]
+            fields = Fields(keys.genomes(origin), keys.points(origin), outgoing=True)
+            expressed = exploration.explore(queries, fields, allowed)
+            source = origin[expressed.field]
+            target = keys.of_cells(fields.genome[expressed.field], expressed.cell)
+            keep = np.ones(target.size, bool)
+            if keys.terminal_of_cell and allowed != _UPWARDS:  # so do links into one
+                source_y, target_y = (keys.points(k)[:, 1] for k in (source, target))
+                keep = ~keys.is_terminal(target) | (source_y < target_y)
+            parts.append(_Ends(source[keep], target[keep], expressed.weight[keep]))
         ends.extend(parts)
         new = found.add(np.concatenate([p.target for p in parts]))
 
@@ -258,7 +255,6 @@ class _Positions:
         self.key = found.sorted[order]
         self.genome = genome[order]
         self.y = point[order, 1]
-        # The kernel's dtype is taken by the engine; both ends are exact or rounded once.
         self.point = point[order]
         self.number = numbering.of(self.key)
         self.is_terminal = keys.is_terminal(self.key)

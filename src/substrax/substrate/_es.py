@@ -1,10 +1,10 @@
 """Rule `es`: ES-HyperNEAT (Risi & Stanley 2012), exactly as PUREPLES has it.
 
-The quadtree is built level by level for all fields at once, without recursion. Division:
-the four members of a quad are divided together, iff the variance over them exceeds
-`division_threshold` or the next level lies above `initial_depth`. Extraction: from the
-top, a cell whose leaves vary more than `variance_threshold` hands over to its children;
-any other reached cell is tested with its four neighbours (the band).
+The quadtree is built level by level for all fields at once, without recursion.
+Division: the four members of a quad are divided together, iff the variance over them
+exceeds `division_threshold` or the next level lies above `initial_depth`. Extraction:
+from the top, a cell whose leaves vary more than `variance_threshold` hands over to its
+children; any other reached cell is tested with its four neighbours (the band).
 """
 
 import dataclasses
