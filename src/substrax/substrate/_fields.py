@@ -13,7 +13,7 @@ batch.
 
 import dataclasses
 import time
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -181,6 +181,7 @@ def query_quads(
     return values.reshape(-1, quads.num, 4)
 
 
+@runtime_checkable
 class Values(Protocol):
     """Where the CPPN outputs at quads come from."""
 
