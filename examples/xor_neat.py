@@ -61,7 +61,7 @@ def describe(genome: Genome) -> str:
         state = "" if genome.link_enabled[slot] else "  (disabled)"
         arrow = f"{name(ends[0])} -> {name(ends[1])}"
         lines.append(
-            f"  link {int(genome.link_id[slot]):<3} {arrow:<24} {weight:+.3f}{state}"
+            f"  link {int(genome.link_id[slot]):<5} {arrow:<24} {weight:+.3f}{state}"
         )
     return "\n".join(lines)
 
@@ -86,15 +86,19 @@ def main(seed: int, population_size: int, max_generations: int) -> bool:
     state = jax.jit(neat.init)(key=key_init)
     print("\ngeneration   best   mean  species  nodes  links   seconds")
     is_solved = False
-    for key in jax.random.split(key_run, max_generations):
+    for generation in range(max_generations):
         fitness = fitness_of(outputs(neat.ask(state)))
         state, info = tell_growing(
-            neat, state, jnp.asarray(fitness), key=key, tell_fn=tell
+            neat,
+            state,
+            jnp.asarray(fitness),
+            key=jax.random.fold_in(key_run, generation),
+            tell_fn=tell,
         )
         is_solved = bool(info.best_fitness >= SOLVED)
-        if is_solved or info.generation % 5 == 0:
+        if is_solved or generation % 5 == 0:
             print(
-                f"{info.generation:10d} {info.best_fitness:6.3f}"
+                f"{generation:10d} {info.best_fitness:6.3f}"
                 f" {info.mean_fitness:6.3f} {info.num_species:8d}"
                 f" {info.mean_nodes:6.2f} {info.mean_links:6.2f}"
                 f" {time.perf_counter() - start:9.2f}",
