@@ -108,6 +108,11 @@ class MutationConfig(eqx.Module):
     added, and a genome without links gets a link instead of a node. An added link is
     drawn `add_link_attempts` times until it fits (new, and no cycle where none may
     be); the paper does not say how often, neat-python tries once.
+
+    `share_split_nodes`: genomes that split the same link in the same generation get the
+    same node and links, as the paper asks. neat-python gives each of them a node of its
+    own; the distances between them, and so the number of species at a given
+    threshold, are then much larger.
     """
 
     add_node_rate: float = 0.03
@@ -123,6 +128,7 @@ class MutationConfig(eqx.Module):
     split_disabled_links: bool = _static(False)
     outputs_as_sources: bool = _static(False)
     mutate_output_activation: bool = _static(True)
+    share_split_nodes: bool = _static(True)
 
     def __check_init__(self):
         _check_rates(

@@ -106,8 +106,10 @@ def mutate(
         genomes, choice.add_node, draws[:, 6]
     )
     is_split, split, split_id = stage((is_split, split, split_id))
-    number, num_splits = number_innovations((split_id,), is_split)
+    if not config.mutation.share_split_nodes:
+        split_id = jnp.arange(split_id.shape[0], dtype=jnp.int32)
     # Splitting the same link gives the same node and the same two links.
+    number, num_splits = number_innovations((split_id,), is_split)
     node_id = counters.next_node_id + number
     split_link_id = counters.next_link_id + 2 * number
     activation = draw_activation(config, genome_words[:, 9])

@@ -81,7 +81,8 @@ def neat_python(
 ) -> NEATConfig:
     """neat-python's XOR example (`examples/xor/config-feedforward`), its rules included.
 
-    neat-python 2.0 flips a coin for the switch of a matching gene before the 75 % rule
+    Genomes that split the same link do not share the new node there (see
+    `MutationConfig.share_split_nodes`). neat-python 2.0 flips a coin for the switch of a matching gene before the 75 % rule
     applies, which makes 87.5 % with one disabled parent and 100 % with two.
     """
     defaults = {
@@ -100,6 +101,7 @@ def neat_python(
             enable_rate=0.005,
             disable_rate=0.005,
             split_disabled_links=True,
+            share_split_nodes=False,
         ),
         "crossover": CrossoverConfig(
             crossover_rate=1.0,
@@ -151,6 +153,7 @@ def pureples(
             disable_rate=0.005,
             activation_rate=0.5,
             split_disabled_links=True,
+            share_split_nodes=False,
         ),
         "crossover": base.crossover,
         "speciation": base.speciation,
