@@ -29,7 +29,7 @@ ACTIVATIONS = ("identity", "tanh", "sin", "gauss", "sigmoid")
 MAPS = {"neat-python": WeightMap("deadzone", 5.0), "plain": WeightMap("linear", 8.0)}
 """Weight maps by the dialect they come with."""
 
-WHOLE_RUNS = st.integers(0, 2**32 - 1)
+SEEDS = st.integers(0, 2**32 - 1)
 """Seeds: CPPNs are drawn by NumPy, so that their weights are generic."""
 
 
