@@ -15,10 +15,11 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from .._types import ArrayLike
 from ._activation import ACTIVATION_NAMES, Dialect, activation_id, check_dialect
+from ._graph import Graphs, evaluation_depths, reaches_output, read_graphs
 
 FAN_IN = 4
 """Weighted values that one row adds up."""
@@ -67,88 +68,6 @@ class Programs:
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Links:
-    """Enabled links of all genomes, flat; ends are flat node indices."""
-
-    genome: Int[np.ndarray, " links"]
-    source: Int[np.ndarray, " links"]
-    target: Int[np.ndarray, " links"]
-    weight: Float[np.ndarray, " links"]
-
-    def keep(self, mask: Bool[np.ndarray, " links"]) -> "_Links":
-        return _Links(
-            self.genome[mask], self.source[mask], self.target[mask], self.weight[mask]
-        )
-
-
-def _check_finite(name: str, values: np.ndarray, genome: np.ndarray) -> None:
-    bad = ~np.isfinite(values)
-    if bad.any():
-        where = int(genome[int(np.flatnonzero(bad)[0])])
-        raise ValueError(
-            f"genome {where} has a {name} that is {values[bad][0]}; weights and biases "
-            "must be finite. Repair or drop this genome before compiling it."
-        )
-
-
-def _flat_nodes(node_id: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Genome of each existing node, its id, and a sorted key to look nodes up."""
-    exists = node_id >= 0
-    genome = np.nonzero(exists)[0].astype(np.int64)
-    ids = node_id[exists].astype(np.int64)
-    order = np.argsort(genome << 32 | ids, kind="stable")
-    return genome[order], ids[order], order
-
-
-def _find(key: np.ndarray, genome: np.ndarray, ids: np.ndarray, end: str) -> np.ndarray:
-    wanted = genome << 32 | ids
-    place = np.minimum(np.searchsorted(key, wanted), key.size - 1)
-    missing = key[place] != wanted
-    if missing.any():
-        at = int(np.flatnonzero(missing)[0])
-        raise ValueError(
-            f"genome {int(genome[at])} has a link whose {end} is node {int(ids[at])}, "
-            "which is not among its nodes. Add the node or remove the link."
-        )
-    return place
-
-
-def _reaches_output(
-    links: _Links, is_output: Bool[np.ndarray, " nodes"]
-) -> Bool[np.ndarray, " nodes"]:
-    needed = is_output.copy()
-    pending = links
-    while pending.source.size:
-        hit = needed[pending.target]
-        new = pending.source[hit]
-        pending = pending.keep(~hit)
-        if not (~needed[new]).any():
-            break
-        needed[new] = True
-    return needed
-
-
-def _depths(links: _Links, num_nodes: int, num_inputs: int) -> np.ndarray:
-    """Longest path from an unfed node to each node; an error if there is a cycle."""
-    depth = np.zeros(num_nodes, np.int64)
-    waiting = np.bincount(links.target, minlength=num_nodes)
-    pending = links
-    while pending.source.size:
-        ready = waiting[pending.source] == 0
-        if not ready.any():
-            raise ValueError(
-                f"genome {int(pending.genome[0])} is cyclic, but a feed-forward CPPN "
-                "must not be. Evolve it with feed_forward=True, or decode it as a "
-                "recurrent network."
-            )
-        done = pending.keep(ready)
-        np.maximum.at(depth, done.target, depth[done.source] + 1)
-        waiting -= np.bincount(done.target, minlength=num_nodes)
-        pending = pending.keep(~ready)
-    return depth
-
-
 def _starts(sorted_keys: np.ndarray, num_groups: int) -> np.ndarray:
     return np.searchsorted(sorted_keys, np.arange(num_groups + 1))
 
@@ -186,105 +105,23 @@ def compile_programs(
     to nowhere, an unknown activation.
     """
     check_dialect(dialect)
-    node_id = np.asarray(node_id)
-    arrays = {
-        "node_activation": (np.asarray(node_activation), node_id.shape),
-        "node_bias": (np.asarray(node_bias), node_id.shape),
-    }
-    link_source = np.asarray(link_source)
-    for name, value in (
-        ("link_target", link_target),
-        ("link_weight", link_weight),
-        ("link_enabled", link_enabled),
-    ):
-        arrays[name] = (np.asarray(value), link_source.shape)
-    if node_id.ndim != 2 or link_source.ndim != 2 or len(node_id) != len(link_source):
-        raise ValueError(
-            "node and link arrays need the shapes (population, nodes) and "
-            f"(population, links), not {node_id.shape} and {link_source.shape}."
-        )
-    for name, (value, shape) in arrays.items():
-        if value.shape != shape:
-            raise ValueError(f"{name} has shape {value.shape}, expected {shape}.")
-
-    num_genomes = node_id.shape[0]
-    node_genome, ids, order = _flat_nodes(node_id)
-    exists = node_id >= 0
-    bias = arrays["node_bias"][0][exists][order].astype(dtype)
-    activation = arrays["node_activation"][0][exists][order]
-    _check_finite("bias", bias, node_genome)
-    key = node_genome << 32 | ids
-    if (key[1:] == key[:-1]).any():
-        where = int(node_genome[1:][key[1:] == key[:-1]][0])
-        raise ValueError(f"genome {where} has two nodes with the same id.")
-    _check_arity(node_genome, ids, num_genomes, num_inputs, num_outputs)
-
-    enabled = arrays["link_enabled"][0].astype(bool)
-    link_genome = np.nonzero(enabled)[0].astype(np.int64)
-    weight = arrays["link_weight"][0][enabled].astype(dtype)
-    _check_finite("link weight", weight, link_genome)
-    source_id = link_source[enabled].astype(np.int64)
-    target_id = arrays["link_target"][0][enabled].astype(np.int64)
-    links = _Links(
-        link_genome,
-        _find(key, link_genome, source_id, "source"),
-        _find(key, link_genome, target_id, "target"),
-        weight,
-    )
-    _check_no_link_into_input(links, target_id, num_inputs)
-    return _assemble(
-        links, node_genome, ids, bias, activation,
-        num_genomes, num_inputs, num_outputs, dialect, activations,
+    graphs = read_graphs(
+        node_id, node_activation, node_bias,
+        link_source, link_target, link_weight, link_enabled,
+        num_inputs=num_inputs, num_outputs=num_outputs, dtype=dtype,
     )  # fmt: skip
-
-
-def _check_arity(
-    node_genome: np.ndarray,
-    ids: np.ndarray,
-    num_genomes: int,
-    num_inputs: int,
-    num_outputs: int,
-) -> None:
-    ends = ids < num_inputs + num_outputs
-    counts = np.bincount(node_genome[ends], minlength=num_genomes)
-    wrong = np.flatnonzero(counts != num_inputs + num_outputs)
-    if wrong.size:
-        raise ValueError(
-            f"genome {int(wrong[0])} has {int(counts[wrong[0]])} input and output "
-            f"nodes, but num_inputs={num_inputs} and num_outputs={num_outputs} ask for "
-            f"{num_inputs + num_outputs} (ids 0 to {num_inputs + num_outputs - 1})."
-        )
-
-
-def _check_no_link_into_input(
-    links: _Links, target_id: np.ndarray, num_inputs: int
-) -> None:
-    wrong = target_id < num_inputs
-    if wrong.any():
-        at = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"genome {int(links.genome[at])} has a link into input node "
-            f"{int(target_id[at])}; inputs only send. Remove that link."
-        )
+    return _assemble(graphs, dialect, activations)
 
 
 def _assemble(
-    links: _Links,
-    node_genome: np.ndarray,
-    ids: np.ndarray,
-    bias: np.ndarray,
-    activation: np.ndarray,
-    num_genomes: int,
-    num_inputs: int,
-    num_outputs: int,
-    dialect: Dialect,
-    activations: Sequence[str] | None,
+    graphs: Graphs, dialect: Dialect, activations: Sequence[str] | None
 ) -> Programs:
-    is_input = ids < num_inputs
-    is_output = ~is_input & (ids < num_inputs + num_outputs)
-    needed = _reaches_output(links, is_output)
-    links = links.keep(needed[links.target])
-    depth = _depths(links, ids.size, num_inputs)
+    node_genome, ids, bias = graphs.genome, graphs.node_id, graphs.bias
+    num_genomes, num_inputs = graphs.num_genomes, graphs.num_inputs
+    is_input, is_output = graphs.is_input, graphs.is_output
+    needed = reaches_output(graphs.links, is_output)
+    links = graphs.links.keep(needed[graphs.links.target])
+    depth = evaluation_depths(links, ids.size)
 
     evaluated = np.flatnonzero(needed & ~is_input)
     # Sorted by genome, then depth, then id: evaluation order.
@@ -312,7 +149,7 @@ def _assemble(
     row_weight = np.zeros((total, FAN_IN), bias.dtype)
     row_bias[row_begin] = bias[evaluated]
     used, row_activation = _activation_table(
-        activation[evaluated], row_end - 1, total, activations
+        graphs.activation[evaluated], row_end - 1, total, activations
     )
     continued = np.setdiff1d(np.arange(total), row_begin)
     genome_of_row = np.repeat(node_genome[evaluated], chain)
@@ -331,7 +168,7 @@ def _assemble(
     row_source[row, place] = slot[links.source][by_target]
     row_weight[row, place] = links.weight[by_target]
 
-    outputs = slot[is_output].reshape(num_genomes, num_outputs)
+    outputs = slot[is_output].reshape(num_genomes, graphs.num_outputs)
     return Programs(
         activation=row_activation,
         bias=row_bias,

@@ -362,5 +362,6 @@ def _finish(
         link_source=(kept_before[links.source[order]] - first).astype(np.int32),
         link_target=(kept_before[links.target[order]] - first).astype(np.int32),
         link_weight=links.weight[order],
+        num_found=np.bincount(numbering.genome, minlength=numbering.keys.num_genomes),
         num_queries=num_queries,
     )

@@ -24,6 +24,8 @@ class Wiring:
     link_source: Int[np.ndarray, " links"]
     link_target: Int[np.ndarray, " links"]
     link_weight: Float[np.ndarray, " links"]
+    num_found: Int[np.ndarray, " genomes"]
+    """Hidden positions that were found, before the clean-up."""
     num_queries: int
 
     @property

@@ -1,0 +1,222 @@
+"""Graphs of a population, read from padded arrays: flat, checked, sorted.
+
+This is where genomes are met by everything that is not NEAT: as arrays of nodes and
+links, and nothing else.
+"""
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from .._types import ArrayLike
+
+
+@dataclasses.dataclass(frozen=True)
+class GraphLinks:
+    """Enabled links of all genomes, flat; ends are flat node indices."""
+
+    genome: Int[np.ndarray, " links"]
+    source: Int[np.ndarray, " links"]
+    target: Int[np.ndarray, " links"]
+    weight: Float[np.ndarray, " links"]
+
+    def keep(self, mask: Bool[np.ndarray, " links"]) -> "GraphLinks":
+        return GraphLinks(
+            self.genome[mask], self.source[mask], self.target[mask], self.weight[mask]
+        )
+
+
+def _check_finite(name: str, values: np.ndarray, genome: np.ndarray) -> None:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        where = int(genome[int(np.flatnonzero(bad)[0])])
+        raise ValueError(
+            f"genome {where} has a {name} that is {values[bad][0]}; weights and biases "
+            "must be finite. Repair or drop this genome before compiling it."
+        )
+
+
+def _flat_nodes(node_id: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Genome of each existing node, its id, and a sorted key to look nodes up."""
+    exists = node_id >= 0
+    genome = np.nonzero(exists)[0].astype(np.int64)
+    ids = node_id[exists].astype(np.int64)
+    order = np.argsort(genome << 32 | ids, kind="stable")
+    return genome[order], ids[order], order
+
+
+def _find(key: np.ndarray, genome: np.ndarray, ids: np.ndarray, end: str) -> np.ndarray:
+    wanted = genome << 32 | ids
+    place = np.minimum(np.searchsorted(key, wanted), key.size - 1)
+    missing = key[place] != wanted
+    if missing.any():
+        at = int(np.flatnonzero(missing)[0])
+        raise ValueError(
+            f"genome {int(genome[at])} has a link whose {end} is node {int(ids[at])}, "
+            "which is not among its nodes. Add the node or remove the link."
+        )
+    return place
+
+
+@dataclasses.dataclass(frozen=True)
+class Graphs:
+    """All nodes of all genomes, sorted by genome and id, and their enabled links."""
+
+    num_genomes: int
+    num_inputs: int
+    num_outputs: int
+    genome: Int[np.ndarray, " nodes"]
+    node_id: Int[np.ndarray, " nodes"]
+    activation: Int[np.ndarray, " nodes"]
+    bias: Float[np.ndarray, " nodes"]
+    links: GraphLinks
+
+    @property
+    def is_input(self) -> Bool[np.ndarray, " nodes"]:
+        return self.node_id < self.num_inputs
+
+    @property
+    def is_output(self) -> Bool[np.ndarray, " nodes"]:
+        return ~self.is_input & (self.node_id < self.num_inputs + self.num_outputs)
+
+
+def read_graphs(
+    node_id: ArrayLike,
+    node_activation: ArrayLike,
+    node_bias: ArrayLike,
+    link_source: ArrayLike,
+    link_target: ArrayLike,
+    link_weight: ArrayLike,
+    link_enabled: ArrayLike,
+    *,
+    num_inputs: int,
+    num_outputs: int,
+    dtype: type[np.floating] = np.float32,
+) -> Graphs:
+    """Reads a population of graphs; `compile_programs` says what the arrays hold."""
+    node_id = np.asarray(node_id)
+    arrays = {
+        "node_activation": (np.asarray(node_activation), node_id.shape),
+        "node_bias": (np.asarray(node_bias), node_id.shape),
+    }
+    link_source = np.asarray(link_source)
+    for name, value in (
+        ("link_target", link_target),
+        ("link_weight", link_weight),
+        ("link_enabled", link_enabled),
+    ):
+        arrays[name] = (np.asarray(value), link_source.shape)
+    if node_id.ndim != 2 or link_source.ndim != 2 or len(node_id) != len(link_source):
+        raise ValueError(
+            "node and link arrays need the shapes (population, nodes) and "
+            f"(population, links), not {node_id.shape} and {link_source.shape}."
+        )
+    for name, (value, shape) in arrays.items():
+        if value.shape != shape:
+            raise ValueError(f"{name} has shape {value.shape}, expected {shape}.")
+
+    num_genomes = node_id.shape[0]
+    node_genome, ids, order = _flat_nodes(node_id)
+    exists = node_id >= 0
+    bias = arrays["node_bias"][0][exists][order].astype(dtype)
+    activation = arrays["node_activation"][0][exists][order]
+    _check_finite("bias", bias, node_genome)
+    key = node_genome << 32 | ids
+    if (key[1:] == key[:-1]).any():
+        where = int(node_genome[1:][key[1:] == key[:-1]][0])
+        raise ValueError(f"genome {where} has two nodes with the same id.")
+    _check_arity(node_genome, ids, num_genomes, num_inputs, num_outputs)
+
+    enabled = arrays["link_enabled"][0].astype(bool)
+    link_genome = np.nonzero(enabled)[0].astype(np.int64)
+    weight = arrays["link_weight"][0][enabled].astype(dtype)
+    _check_finite("link weight", weight, link_genome)
+    source_id = link_source[enabled].astype(np.int64)
+    target_id = arrays["link_target"][0][enabled].astype(np.int64)
+    links = GraphLinks(
+        link_genome,
+        _find(key, link_genome, source_id, "source"),
+        _find(key, link_genome, target_id, "target"),
+        weight,
+    )
+    _check_no_link_into_input(links, target_id, num_inputs)
+    return Graphs(
+        num_genomes, num_inputs, num_outputs, node_genome, ids, activation, bias, links
+    )
+
+
+def _check_arity(
+    node_genome: np.ndarray,
+    ids: np.ndarray,
+    num_genomes: int,
+    num_inputs: int,
+    num_outputs: int,
+) -> None:
+    ends = ids < num_inputs + num_outputs
+    counts = np.bincount(node_genome[ends], minlength=num_genomes)
+    wrong = np.flatnonzero(counts != num_inputs + num_outputs)
+    if wrong.size:
+        raise ValueError(
+            f"genome {int(wrong[0])} has {int(counts[wrong[0]])} input and output "
+            f"nodes, but num_inputs={num_inputs} and num_outputs={num_outputs} ask for "
+            f"{num_inputs + num_outputs} (ids 0 to {num_inputs + num_outputs - 1})."
+        )
+
+
+def _check_no_link_into_input(
+    links: GraphLinks, target_id: np.ndarray, num_inputs: int
+) -> None:
+    wrong = target_id < num_inputs
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"genome {int(links.genome[at])} has a link into input node "
+            f"{int(target_id[at])}; inputs only send. Remove that link."
+        )
+
+
+def reaches_output(
+    links: GraphLinks, is_output: Bool[np.ndarray, " nodes"]
+) -> Bool[np.ndarray, " nodes"]:
+    needed = is_output.copy()
+    pending = links
+    while pending.source.size:
+        hit = needed[pending.target]
+        new = pending.source[hit]
+        pending = pending.keep(~hit)
+        if not (~needed[new]).any():
+            break
+        needed[new] = True
+    return needed
+
+
+def longest_paths(
+    source: Int[np.ndarray, " links"], target: Int[np.ndarray, " links"], num_nodes: int
+) -> Int[np.ndarray, " nodes"] | None:
+    """Links on the longest path to each node; None if there is a cycle."""
+    depth = np.zeros(num_nodes, np.int64)
+    waiting = np.bincount(target, minlength=num_nodes)
+    while source.size:
+        ready = waiting[source] == 0
+        if not ready.any():
+            return None
+        np.maximum.at(depth, target[ready], depth[source[ready]] + 1)
+        waiting -= np.bincount(target[ready], minlength=num_nodes)
+        source, target = source[~ready], target[~ready]
+    return depth
+
+
+def evaluation_depths(links: GraphLinks, num_nodes: int) -> Int[np.ndarray, " nodes"]:
+    """Longest paths in graphs that must be acyclic; an error names one that is not."""
+    depth = longest_paths(links.source, links.target, num_nodes)
+    if depth is not None:
+        return depth
+    for genome in np.unique(links.genome):
+        mine = links.keep(links.genome == genome)
+        if longest_paths(mine.source, mine.target, num_nodes) is None:
+            raise ValueError(
+                f"genome {int(genome)} is cyclic, but a feed-forward one must not be. "
+                "Evolve it with feed_forward=True, or decode it as a recurrent network."
+            )
+    raise AssertionError("a cycle lies within one genome")

@@ -1,0 +1,10 @@
+"""Decoders: genome to network. NEAT evolves genomes and knows nothing of them."""
+
+from ._base import AbstractDecoder as AbstractDecoder
+from ._base import CPPNReading as CPPNReading
+from ._direct import Direct as Direct
+from ._discovered import Discovered as Discovered
+from ._discovered import emr_hyperneat as emr_hyperneat
+from ._discovered import es_hyperneat as es_hyperneat
+from ._hyperneat import FixedSubstrate as FixedSubstrate
+from ._hyperneat import HyperNEAT as HyperNEAT

@@ -1,0 +1,100 @@
+"""Plain NEAT: the genome is the network."""
+
+import dataclasses
+
+import numpy as np
+
+from ..cppn import (
+    ACTIVATION_NAMES,
+    Dialect,
+    activation_id,
+    check_dialect,
+    evaluation_depths,
+    read_graphs,
+)
+from ..neat import Genome
+from ..network import Networks
+from ._base import (
+    PRECISIONS,
+    AbstractDecoder,
+    activation_set,
+    check_precision,
+    graph_arrays,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Direct(AbstractDecoder):
+    """Plain NEAT (Stanley & Miikkulainen 2002): nodes and links as they stand.
+
+    **Arguments:**
+
+    - `num_inputs`, `num_outputs`: of genome and network alike.
+    - `is_recurrent`: genomes may have cycles; their networks are updated `steps` times.
+    - `dialect`, `activations`, `precision`: as in `CPPNReading`.
+    """
+
+    num_inputs: int
+    num_outputs: int
+    is_recurrent: bool = False
+    steps: int = 4
+    dialect: Dialect = "plain"
+    activations: tuple[str, ...] | None = None
+    precision: str = "f32"
+
+    def __post_init__(self) -> None:
+        check_dialect(self.dialect)
+        check_precision(self.precision)
+
+    @property
+    def num_genome_inputs(self) -> int:
+        return self.num_inputs
+
+    @property
+    def num_genome_outputs(self) -> int:
+        return self.num_outputs
+
+    def decode(self, genomes: Genome) -> Networks:
+        graphs = read_graphs(
+            **graph_arrays(genomes),
+            num_inputs=self.num_inputs,
+            num_outputs=self.num_outputs,
+            dtype=PRECISIONS[self.precision],
+        )
+        num = graphs.num_genomes
+        counts = np.bincount(graphs.genome, minlength=num)
+        bounds = np.concatenate([[0], np.cumsum(counts)])
+        links = graphs.links
+        if self.is_recurrent:
+            rank = np.zeros(graphs.node_id.size, np.int64)
+        else:
+            rank = evaluation_depths(links, graphs.node_id.size)
+        # Sums are taken by source within each target, whatever the genes' order.
+        order = np.lexsort((links.source, links.target, links.genome))
+        first = bounds[links.genome[order]]
+        link_counts = np.bincount(links.genome, minlength=num)
+        if self.activations is None:
+            names = [ACTIVATION_NAMES[a] for a in np.unique(graphs.activation)]
+        else:
+            names = self.activations
+        is_input = graphs.is_input
+        return Networks(
+            num_inputs=self.num_inputs,
+            num_outputs=self.num_outputs,
+            node_bounds=bounds,
+            node_activation=np.where(
+                is_input, activation_id("identity"), graphs.activation
+            ),
+            node_bias=np.where(is_input, 0, graphs.bias).astype(graphs.bias.dtype),
+            node_rank=rank,
+            node_point=np.full((graphs.node_id.size, 2), np.nan),
+            link_bounds=np.concatenate([[0], np.cumsum(link_counts)]),
+            link_source=(links.source[order] - first).astype(np.int32),
+            link_target=(links.target[order] - first).astype(np.int32),
+            link_weight=links.weight[order],
+            num_found=np.full(num, -1),
+            is_acyclic=not self.is_recurrent,
+            dialect=self.dialect,
+            activation_ids=activation_set(names),
+            steps=self.steps,
+        )

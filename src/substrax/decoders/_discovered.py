@@ -1,0 +1,156 @@
+"""ES-HyperNEAT and EMR-HyperNEAT: networks on substrates that are discovered."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from ..cppn import activation_id
+from ..neat import Genome
+from ..network import Networks, silence_unfed
+from ..substrate import (
+    EMRRule,
+    ESRule,
+    Exploration,
+    Layout,
+    WeightMap,
+    Wiring,
+    discover,
+)
+from ._base import AbstractDecoder, CPPNReading, activation_set
+
+_ACYCLIC = ("feedforward", "hidden")
+
+
+def networks_of(
+    wiring: Wiring,
+    hidden_activation: str,
+    output_activation: str,
+    dialect: str,
+    is_acyclic: bool,
+    steps: int,
+) -> Networks:
+    """Networks without biases on a wiring: one activation for all hidden nodes."""
+    layout = wiring.layout
+    num = wiring.num_genomes
+    num_inputs, num_outputs = len(layout.inputs), len(layout.outputs)
+    num_terminals = num_inputs + num_outputs
+    num_hidden = np.diff(wiring.hidden_bounds)
+    bounds = np.concatenate([[0], np.cumsum(num_hidden + num_terminals)])
+    point = np.empty((bounds[-1], 2))
+    activation = np.full(bounds[-1], activation_id(hidden_activation), np.int32)
+    terminals = bounds[:-1, None] + np.arange(num_terminals)
+    is_hidden = np.ones(bounds[-1], bool)
+    is_hidden[terminals] = False
+    point[is_hidden] = wiring.hidden_point
+    point[terminals] = layout.points
+    activation[terminals[:, :num_inputs]] = activation_id("identity")
+    activation[terminals[:, num_inputs:]] = activation_id(output_activation)
+    # Links of an acyclic network run upwards, so height is an order to evaluate in.
+    rank = np.unique(point[:, 1], return_inverse=True)[1]
+    return silence_unfed(
+        Networks(
+            num_inputs=num_inputs,
+            num_outputs=num_outputs,
+            node_bounds=bounds,
+            node_activation=activation,
+            node_bias=np.zeros(bounds[-1], wiring.link_weight.dtype),
+            node_rank=rank.astype(np.int64) if num else np.zeros(0, np.int64),
+            node_point=point,
+            link_bounds=wiring.link_bounds,
+            link_source=wiring.link_source,
+            link_target=wiring.link_target,
+            link_weight=wiring.link_weight,
+            num_found=wiring.num_found,
+            is_acyclic=is_acyclic,
+            dialect=dialect,
+            activation_ids=activation_set([hidden_activation, output_activation]),
+            steps=steps,
+        )
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Discovered(AbstractDecoder):
+    """Networks on a substrate that the CPPN's own pattern decides.
+
+    `es_hyperneat` and `emr_hyperneat` make this decoder with the defaults of each.
+
+    **Arguments:**
+
+    - `layout`: where inputs and outputs lie.
+    - `rule`: depth, thresholds and (for `EMRRule`) connections.
+    - `reading`: how a genome is read as a CPPN.
+    - `weight_map`: from CPPN output to weight.
+    - `hidden_activation`, `output_activation`: of the network, in the CPPN's dialect.
+    - `steps`: updates per input of a network with cycles; one that has none settles.
+    - `strategy`: `auto`, `frontier` or `eager`; all give the same networks.
+    - `max_quads`: how much is explored at once; changes memory, never results.
+    """
+
+    layout: Layout
+    rule: ESRule | EMRRule
+    reading: CPPNReading
+    weight_map: WeightMap
+    hidden_activation: str = "sigmoid"
+    output_activation: str = "sigmoid"
+    steps: int = 8
+    strategy: str = "auto"
+    max_quads: int = 1 << 20
+
+    def __post_init__(self) -> None:
+        activation_set([self.hidden_activation, self.output_activation])
+        Exploration(self.rule, self.strategy, self.max_quads)
+        if self.steps < 1:
+            raise ValueError(f"steps must be positive, not {self.steps}.")
+
+    @property
+    def num_genome_inputs(self) -> int:
+        return len(self.reading.coordinates)
+
+    @property
+    def num_genome_outputs(self) -> int:
+        return self.reading.num_outputs
+
+    def decode(self, genomes: Genome) -> Networks:
+        engine = self.reading.engine(genomes)
+        exploration = Exploration(self.rule, self.strategy, self.max_quads)
+        wiring = discover(engine, self.weight_map, self.layout, exploration)
+        return networks_of(
+            wiring,
+            self.hidden_activation,
+            self.output_activation,
+            self.reading.dialect,
+            is_acyclic=isinstance(self.rule, ESRule)
+            or self.rule.connections in _ACYCLIC,
+            steps=self.steps,
+        )
+
+
+def es_hyperneat(
+    layout: Layout, rule: ESRule | None = None, **settings: Any
+) -> Discovered:
+    """ES-HyperNEAT (Risi & Stanley 2012) exactly as PUREPLES has it, its defaults too.
+
+    `settings` are fields of `Discovered`.
+    """
+    defaults = {
+        "reading": CPPNReading(dialect="neat-python"),
+        "weight_map": WeightMap("deadzone", 5.0),
+    }
+    return Discovered(layout, rule or ESRule(), **(defaults | settings))
+
+
+def emr_hyperneat(
+    layout: Layout, rule: EMRRule | None = None, **settings: Any
+) -> Discovered:
+    """EMR-HyperNEAT (Claret et al. 2026), with six connection configurations.
+
+    `settings` are fields of `Discovered`.
+    """
+    defaults = {
+        "reading": CPPNReading(dialect="plain"),
+        "weight_map": WeightMap("linear", 8.0),
+        "hidden_activation": "tanh",
+    }
+    return Discovered(layout, rule or EMRRule(), **(defaults | settings))

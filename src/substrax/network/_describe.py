@@ -1,0 +1,125 @@
+"""What a network is, in numbers and in words."""
+
+import dataclasses
+
+import numpy as np
+
+from ..cppn import longest_paths
+from ._evaluate import evaluate
+from ._networks import Networks
+
+_PROBES = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """Counts of one network and, if it computes nothing, why.
+
+    `depth` is the number of links on the longest path, None if there are cycles.
+    `links` counts links by class; links of networks without positions are all under
+    "unplaced". `diagnosis` is empty for a network that answers to its inputs.
+    """
+
+    num_inputs: int
+    num_outputs: int
+    num_hidden: int
+    num_links: int
+    links: dict[str, int]
+    depth: int | None
+    diagnosis: str
+
+    def __str__(self) -> str:
+        classes = ", ".join(f"{n} {name}" for name, n in self.links.items() if n)
+        shape = f"{self.num_inputs} inputs, {self.num_hidden} hidden nodes, "
+        shape += f"{self.num_outputs} outputs, {self.num_links} links"
+        lines = [shape + (f" ({classes})" if classes else "")]
+        if self.depth is None:
+            lines.append("recurrent")
+        else:
+            lines.append(f"{self.depth} links deep")
+        if self.diagnosis:
+            lines.append(self.diagnosis)
+        return "\n".join(lines)
+
+
+def _link_counts(network: Networks) -> dict[str, int]:
+    source = network.node_point[network.link_source]
+    target = network.node_point[network.link_target]
+    is_placed = ~np.isnan(source + target).any(axis=1)
+    ys, yt = source[:, 1], target[:, 1]
+    is_self = network.link_source == network.link_target
+    masks = {
+        "forward": ys < yt,
+        "backward": ys > yt,
+        "lateral": (ys == yt) & ~is_self,
+        "self": is_self & is_placed,
+        "unplaced": ~is_placed,
+    }
+    return {name: int(mask.sum()) for name, mask in masks.items()}
+
+
+def _depth(network: Networks) -> int | None:
+    effective = network.link_target >= network.num_inputs  # inputs hold their value
+    depth = longest_paths(
+        network.link_source[effective],
+        network.link_target[effective],
+        int(network.node_bounds[-1]),
+    )
+    return None if depth is None else int(depth.max(initial=0))
+
+
+def _diagnose(network: Networks) -> str:
+    if not network.link_source.size:
+        found = int(network.num_found[0])
+        if found == 0:
+            return (
+                "empty: the CPPN's pattern made no hidden position. Its field is too "
+                "flat for the variance threshold, or too weak for the weight or band "
+                "threshold. Lower these, or raise initial_depth."
+            )
+        if found > 0:
+            return (
+                f"empty: {found} hidden positions were found, but none of them links "
+                "on to an output; all outputs are 0. Lower the weight or band "
+                "threshold, or let the CPPN see the outputs elsewhere."
+            )
+        return "empty: there is no link; all outputs are constant."
+    fed = np.unique(network.link_target)
+    outputs = np.arange(network.num_inputs, network.num_inputs + network.num_outputs)
+    unfed = np.setdiff1d(outputs, fed) - network.num_inputs
+    notes = []
+    if unfed.size:
+        names = ", ".join(map(str, unfed))
+        notes.append(f"nothing reaches output {names}, which is always 0.")
+    rng = np.random.default_rng(0)
+    probes = rng.uniform(-1, 1, (_PROBES, network.num_inputs))
+    values = evaluate(network, probes)[0]
+    flat = [
+        o for o in range(network.num_outputs)
+        if o not in unfed and (values[:, o] == values[0, o]).all()
+    ]  # fmt: skip
+    if flat:
+        names = ", ".join(map(str, flat))
+        notes.append(
+            f"output {names} is constant ({_PROBES} random inputs gave one value): its "
+            "nodes are saturated, or the paths from the inputs carry nothing."
+        )
+    return " ".join(notes)
+
+
+def describe(network: Networks) -> Description:
+    """Describes one network."""
+    if len(network) != 1:
+        raise ValueError(
+            f"describe one network at a time, for example networks[0]; these are "
+            f"{len(network)}."
+        )
+    return Description(
+        num_inputs=network.num_inputs,
+        num_outputs=network.num_outputs,
+        num_hidden=int(network.num_hidden[0]),
+        num_links=int(network.num_links[0]),
+        links=_link_counts(network),
+        depth=_depth(network),
+        diagnosis=_diagnose(network),
+    )

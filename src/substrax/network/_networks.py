@@ -1,0 +1,141 @@
+"""Networks, the phenotype: compact arrays over the nodes that exist."""
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..cppn import ACTIVATION_NAMES, Dialect
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Networks:
+    """The networks of a population, behind each other, of any sizes.
+
+    Network g has nodes `node_bounds[g]:node_bounds[g+1]`: inputs, outputs, hidden ones;
+    and links `link_bounds[g]:link_bounds[g+1]`, whose ends are node numbers within it.
+    A node's value is `activation(bias + sum of weight * source)`, added in link order;
+    inputs hold what they are given. `node_rank` orders evaluation: if every link leads
+    to a higher rank, the networks are acyclic and can settle.
+
+    `point` is where nodes lie on the substrate, NaN where they lie nowhere. `num_found`
+    says how many positions a decoder found before cleaning up, -1 if it did not look.
+    """
+
+    num_inputs: int
+    num_outputs: int
+    node_bounds: Int[np.ndarray, " networks_and_one"]
+    node_activation: Int[np.ndarray, " nodes"]
+    node_bias: Float[np.ndarray, " nodes"]
+    node_rank: Int[np.ndarray, " nodes"]
+    node_point: Float[np.ndarray, "nodes 2"]
+    link_bounds: Int[np.ndarray, " networks_and_one"]
+    link_source: Int[np.ndarray, " links"]
+    link_target: Int[np.ndarray, " links"]
+    link_weight: Float[np.ndarray, " links"]
+    num_found: Int[np.ndarray, " networks"]
+    is_acyclic: bool
+    dialect: Dialect
+    activation_ids: tuple[int, ...]
+    """Activations that may occur; kernels are compiled for these."""
+    steps: int = 1
+    """Synchronous updates that a network with cycles makes for one input."""
+
+    def __len__(self) -> int:
+        return self.node_bounds.shape[0] - 1
+
+    @property
+    def num_nodes(self) -> Int[np.ndarray, " networks"]:
+        return np.diff(self.node_bounds)
+
+    @property
+    def num_hidden(self) -> Int[np.ndarray, " networks"]:
+        return self.num_nodes - self.num_inputs - self.num_outputs
+
+    @property
+    def num_links(self) -> Int[np.ndarray, " networks"]:
+        return np.diff(self.link_bounds)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.link_weight.dtype
+
+    def part(self, begin: int, stop: int) -> "Networks":
+        """Networks `begin` to `stop - 1`."""
+        nodes = slice(self.node_bounds[begin], self.node_bounds[stop])
+        links = slice(self.link_bounds[begin], self.link_bounds[stop])
+        return dataclasses.replace(
+            self,
+            node_bounds=self.node_bounds[begin : stop + 1] - self.node_bounds[begin],
+            node_activation=self.node_activation[nodes],
+            node_bias=self.node_bias[nodes],
+            node_rank=self.node_rank[nodes],
+            node_point=self.node_point[nodes],
+            link_bounds=self.link_bounds[begin : stop + 1] - self.link_bounds[begin],
+            link_source=self.link_source[links],
+            link_target=self.link_target[links],
+            link_weight=self.link_weight[links],
+            num_found=self.num_found[begin:stop],
+        )
+
+    def __getitem__(self, index: int) -> "Networks":
+        """One network, as a population of one."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there is no network {index} among {len(self)}.")
+        index %= len(self)
+        return self.part(index, index + 1)
+
+    def __iter__(self) -> Iterator["Networks"]:
+        return (self[g] for g in range(len(self)))
+
+    @staticmethod
+    def join(parts: "list[Networks]") -> "Networks":
+        """Networks of several populations of the same kind, behind each other."""
+        first = parts[0]
+        nodes = np.cumsum([0, *(p.node_bounds[-1] for p in parts)])
+        links = np.cumsum([0, *(p.link_bounds[-1] for p in parts)])
+
+        def together(name: str) -> np.ndarray:
+            return np.concatenate([getattr(p, name) for p in parts])
+
+        def bounds(name: str, offsets: np.ndarray) -> np.ndarray:
+            shifted = [
+                getattr(p, name)[:-1] + o
+                for p, o in zip(parts, offsets[:-1], strict=True)
+            ]
+            return np.concatenate([*shifted, offsets[-1:]])
+
+        return dataclasses.replace(
+            first,
+            node_bounds=bounds("node_bounds", nodes),
+            link_bounds=bounds("link_bounds", links),
+            is_acyclic=all(p.is_acyclic for p in parts),
+            **{
+                name: together(name)
+                for name in (
+                    "node_activation", "node_bias", "node_rank", "node_point",
+                    "link_source", "link_target", "link_weight", "num_found",
+                )
+            },
+        )  # fmt: skip
+
+    def activation_name(self, node: int) -> str:
+        return ACTIVATION_NAMES[int(self.node_activation[node])]
+
+
+def silence_unfed(networks: Networks) -> Networks:
+    """Makes nodes that no link feeds yield 0, not activation(0).
+
+    So has PUREPLES it: an output that nothing reaches is 0 even under a sigmoid.
+    """
+    target = (
+        np.repeat(networks.node_bounds[:-1], networks.num_links) + networks.link_target
+    )
+    is_fed = np.zeros(networks.node_activation.size, bool)
+    is_fed[target] = True
+    identity = ACTIVATION_NAMES.index("identity")
+    return dataclasses.replace(
+        networks,
+        node_activation=np.where(is_fed, networks.node_activation, identity),
+    )
