@@ -13,6 +13,8 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # itself. `make test PYTEST_WORKERS=0` runs all tests in one process.
 PYTEST_WORKERS ?= 2
 PYTEST_ARGS    ?=
+# loadgroup: tests of one group share a worker, and what it has compiled
+PYTEST_FLAGS    = -n $(PYTEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: help demo test test-slow lint format docs bench clean
 
@@ -66,10 +68,10 @@ format: $(STAMP)-bench+lint+test
 	$(BIN)/ruff format .
 
 test: lint
-	$(BIN)/python -m pytest -m "not slow" -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS)
 
 test-slow: $(STAMP)-bench+lint+test
-	$(BIN)/python -m pytest -m slow -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m slow $(PYTEST_FLAGS)
 
 docs: $(STAMP)-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

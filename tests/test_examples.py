@@ -1,12 +1,20 @@
-"""Every example runs, and does what it says."""
+"""Every example and every piece of Python in the documents runs.
+
+They all build the same NEAT (population 150, the same capacities), and run in one
+worker, so that it is compiled once.
+"""
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+
+pytestmark = pytest.mark.xdist_group("examples")
 
 
 def load(name: str) -> ModuleType:
@@ -23,7 +31,7 @@ def test_every_example_is_tested():
 
 def test_xor_example_reports_an_unsolved_run_as_such(capsys):
     example = load("xor_neat")
-    assert not example.main(seed=0, population_size=20, max_generations=2)
+    assert not example.main(seed=0, population_size=150, max_generations=2)
     printed = capsys.readouterr().out
     assert "Not solved" in printed
     assert "a  b   XOR   network" in printed
@@ -36,3 +44,21 @@ def test_xor_example_solves_xor(capsys):
     printed = capsys.readouterr().out
     assert "Solved at generation" in printed
     assert "hidden" in printed.partition("The network:")[2]
+
+
+def python_blocks(document: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", document.read_text(), re.S | re.M)
+
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [document for document in DOCUMENTS if python_blocks(document)],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_python_in_documents_runs(document, capsys):
+    """The blocks of one document are one program, run from top to bottom."""
+    exec(compile("\n".join(python_blocks(document)), str(document), "exec"), {})
+    capsys.readouterr()

@@ -1,7 +1,6 @@
 """What holds for the project as a whole: packaging, imports, strictness, documents."""
 
 import importlib.metadata
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -78,21 +77,3 @@ def test_double_precision_is_asked_for_by_the_test_that_needs_it():
     with jax.enable_x64(True):
         assert jnp.zeros(1).dtype == jnp.float64
     assert jnp.zeros(1).dtype == jnp.float32
-
-
-def python_blocks(document: Path) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", document.read_text(), re.S | re.M)
-
-
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
-
-@pytest.mark.parametrize(
-    "document",
-    [document for document in DOCUMENTS if python_blocks(document)],
-    ids=lambda path: str(path.relative_to(ROOT)),
-)
-def test_python_in_documents_runs(document, capsys):
-    """The blocks of one document are one program, run from top to bottom."""
-    exec(compile("\n".join(python_blocks(document)), str(document), "exec"), {})
-    capsys.readouterr()
