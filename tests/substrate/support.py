@@ -34,10 +34,20 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def draw_cppns(seed: int, num: int, *, leo: bool = False) -> list[dict[str, Any]]:
-    """CPPNs of 0 to 3 hidden nodes (2 with LEO): no more than 16 slots."""
+    """CPPNs of 0 to 3 hidden nodes (2 with LEO): no more than 16 slots.
+
+    Half of them are smooth, half are steep enough to saturate here and there.
+    """
     rng = np.random.default_rng(seed)
-    sizes = rng.integers(0, 3 if leo else 4, num)
-    return [random_cppn(rng, int(size), leo=leo) for size in sizes]
+    return [
+        random_cppn(
+            rng,
+            int(rng.integers(0, 3 if leo else 4)),
+            leo=leo,
+            scale=float(rng.choice([0.4, 1.0])),
+        )
+        for _ in range(num)
+    ]
 
 
 def make_engine(
@@ -93,9 +103,7 @@ def links_of(wiring: Wiring, genome: int) -> dict[Link, float]:
     part = slice(*wiring.link_bounds[genome : genome + 2])
     ends = [
         (points[s], points[t])
-        for s, t in zip(
-            wiring.link_source[part], wiring.link_target[part], strict=True
-        )
+        for s, t in zip(wiring.link_source[part], wiring.link_target[part], strict=True)
     ]
     assert len(set(ends)) == len(ends), "a pair of positions has two links"
     return dict(zip(ends, wiring.link_weight[part].tolist(), strict=True))
@@ -147,14 +155,16 @@ def without_silent_nodes(cppn: Mapping[str, Any]) -> dict[str, Any]:
 # ---------------------------------------------------------------------- drawn settings
 
 
-def _coordinates(depth: int) -> st.SearchStrategy[float]:
+def _points(depth: int, y: list[float] | None = None) -> st.SearchStrategy[Position]:
+    """Corners, edges, places between, and cells of all levels; at given heights."""
     on_cells = [float(x) for level in range(depth + 1) for x in centres(level)]
-    return st.sampled_from([*on_cells, -1.0, -0.3, 0.0, 0.1, 0.6, 1.0])
-
-
-def _points(depth: int) -> st.SearchStrategy[Position]:
-    """Corners, edges, places between, and cells of all levels."""
-    anywhere = st.tuples(_coordinates(depth), _coordinates(depth))
+    between = [-1.0, -0.3, 0.0, 0.1, 0.6, 1.0]
+    anywhere = st.tuples(
+        st.sampled_from([*between, *on_cells]),
+        st.sampled_from(y or [*between, *on_cells]),
+    )
+    if y is not None:
+        return anywhere
     cells = st.integers(0, depth).flatmap(
         lambda level: st.tuples(
             *[st.sampled_from([float(x) for x in centres(level)])] * 2
@@ -165,23 +175,25 @@ def _points(depth: int) -> st.SearchStrategy[Position]:
 
 @st.composite
 def layouts(draw: st.DrawFn, depth: int) -> Layout:
-    """One to three inputs and outputs, at any places and in any order of height.
+    """One to three inputs and outputs, many of them on cells.
 
-    Half of the layouts have their inputs below their outputs, so that networks are not
-    empty for want of a way up.
+    Mostly there is a way up from inputs to outputs, so that networks are not empty for
+    want of one; some layouts have outputs below inputs.
     """
+
+    def points(num: int, y: list[float] | None = None) -> list[Position]:
+        wanted = st.lists(_points(depth, y), min_size=num, max_size=num, unique=True)
+        return draw(wanted)
+
     num_inputs, num_outputs = draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    points = draw(
-        st.lists(
-            _points(depth),
-            min_size=num_inputs + num_outputs,
-            max_size=num_inputs + num_outputs,
-            unique=True,
-        )
-    )
-    if draw(st.booleans()):
-        points.sort(key=lambda point: point[1])
-    return Layout(points[:num_inputs], points[num_inputs:])
+    order = draw(st.sampled_from(["apart", "apart", "apart", "sorted", "any"]))
+    if order == "apart":
+        inputs = points(num_inputs, [-1.0, -0.9, -0.75, -0.5])
+        return Layout(inputs, points(num_outputs, [1.0, 0.9, 0.75, 0.5]))
+    both = points(num_inputs + num_outputs)
+    if order == "sorted":
+        both.sort(key=lambda point: point[1])
+    return Layout(both[:num_inputs], both[num_inputs:])
 
 
 @st.composite
@@ -196,9 +208,9 @@ def es_rules(draw: st.DrawFn, max_depth: int = 3) -> ESRule:
     return ESRule(
         depth=depth,
         initial_depth=draw(st.integers(0, min(2, depth + 1))),
-        division_threshold=draw(st.sampled_from([0.03, 0.1, 0.5, 2.0])),
+        division_threshold=draw(st.sampled_from([0.03, 0.1, 0.5])),
         variance_threshold=draw(st.sampled_from([0.01, 0.03, 0.3, 2.0])),
-        band_threshold=draw(st.sampled_from([0.05, 0.1, 0.3, 1.0])),
+        band_threshold=draw(st.sampled_from([0.02, 0.1, 0.3])),
         iteration_level=draw(st.integers(0, 3)),
     )
 

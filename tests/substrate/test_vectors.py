@@ -23,9 +23,7 @@ VECTORS = Path(__file__).parent.parent / "data" / "pureples.json"
 CASES = json.loads(VECTORS.read_text())["cases"]
 
 
-def discovered(
-    case: dict[str, Any], dtype: type[np.floating], strategy: str
-) -> Wiring:
+def discovered(case: dict[str, Any], dtype: type[np.floating], strategy: str) -> Wiring:
     parameters = parameters_of(case["params"])
     return find(
         make_engine([without_silent_nodes(case["cppn"])], "neat-python", dtype),

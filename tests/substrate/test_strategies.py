@@ -1,0 +1,160 @@
+"""How discovery is evaluated changes nothing: strategies, batches, populations."""
+
+import dataclasses
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.substrate.support import (
+    SEEDS,
+    assert_same_bits,
+    assert_same_wirings,
+    draw_cppns,
+    emr_rules,
+    es_rules,
+    find,
+    layouts,
+    make_engine,
+    part_of,
+)
+
+import substrax.cppn._query as query_module
+import substrax.substrate._discover as discover_module
+import substrax.substrate._positions as positions_module
+from substrax.cppn import QueryEngine
+from substrax.substrate import EMRRule, ESRule, Layout
+
+Parts = tuple[QueryEngine, Layout, ESRule | EMRRule]
+
+# One dialect and one number of outputs for each rule, so that kernels are shared.
+KINDS = {
+    "es": (es_rules(3), "neat-python", False),
+    "emr": (emr_rules(2), "plain", True),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    kind: str
+    seed: int
+    dtype: type[np.floating]
+    rule: ESRule | EMRRule
+    layout: Layout
+
+    def parts(self, num: int = 3) -> Parts:
+        """What `find` takes: an engine for `num` genomes, the layout, the rule."""
+        _, dialect, leo = KINDS[self.kind]
+        cppns = draw_cppns(self.seed, num, leo=leo)
+        return make_engine(cppns, dialect, self.dtype), self.layout, self.rule
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    kind = draw(st.sampled_from(["es", "emr"]))
+    rule = draw(KINDS[kind][0])
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    return Case(kind, draw(SEEDS), dtype, rule, draw(layouts(rule.depth)))
+
+
+@given(case=cases())
+@settings(max_examples=32)
+def test_strategies_give_the_same_bits(case: Case) -> None:
+    """Hidden points, links, weights and the order of links."""
+    parts = case.parts()
+    eager, frontier, auto = (
+        find(*parts, strategy=strategy) for strategy in ("eager", "frontier", "auto")
+    )
+    assert_same_wirings(eager, frontier)
+    assert_same_wirings(auto, frontier)
+    assert auto.num_queries == frontier.num_queries
+
+
+@given(case=cases(), max_quads=st.sampled_from([1, 7, 1000]))
+@settings(max_examples=14)
+@pytest.mark.parametrize("strategy", ["eager", "frontier"])
+def test_max_quads_changes_nothing(strategy: str, case: Case, max_quads: int) -> None:
+    parts = case.parts()
+    whole = find(*parts, strategy=strategy, max_quads=1 << 20)
+    assert_same_wirings(find(*parts, strategy=strategy, max_quads=max_quads), whole)
+
+
+@given(case=cases(), strategy=st.sampled_from(["eager", "frontier"]))
+@settings(max_examples=20)
+def test_population_is_the_same_as_its_genomes_one_by_one(
+    case: Case, strategy: str
+) -> None:
+    engine, layout, rule = case.parts(4)
+    together = find(engine, layout, rule, strategy=strategy)
+    total = 0
+    for genome in range(4):
+        programs = engine.programs.select(np.array([genome]))
+        alone = find(QueryEngine(programs), layout, rule, strategy=strategy)
+        assert_same_bits(part_of(alone, 0), part_of(together, genome))
+        total += alone.num_queries
+    assert total == together.num_queries
+
+
+@given(case=cases(), order=st.permutations(range(4)))
+@settings(max_examples=20)
+def test_position_in_the_population_changes_nothing(
+    case: Case, order: list[int]
+) -> None:
+    engine, layout, rule = case.parts(4)
+    straight = find(engine, layout, rule)
+    moved = find(QueryEngine(engine.programs.select(np.array(order))), layout, rule)
+    for place, genome in enumerate(order):
+        assert_same_bits(part_of(moved, place), part_of(straight, genome))
+
+
+@given(case=cases())
+@settings(max_examples=24)
+def test_sets_of_positions_as_tables_and_as_sorted_keys_are_the_same(
+    case: Case,
+) -> None:
+    parts = case.parts()
+    tables = find(*parts)
+    with mock.patch.object(positions_module, "_MAX_TABLE", 0):
+        assert_same_wirings(find(*parts), tables)
+
+
+@given(
+    seed=SEEDS,
+    rule=emr_rules(2),
+    max_pairs=st.sampled_from([1, 10, 257]),
+    data=st.data(),
+)
+@settings(max_examples=20)
+def test_pairs_in_pieces_are_the_same_as_all_pairs(
+    seed: int, rule: EMRRule, max_pairs: int, data: st.DataObject
+) -> None:
+    engine = make_engine(draw_cppns(seed, 3, leo=True), "plain", np.float32)
+    layout = data.draw(layouts(rule.depth))
+    whole = find(engine, layout, rule)
+    with mock.patch.object(discover_module, "_MAX_PAIRS", max_pairs):
+        assert_same_wirings(find(engine, layout, rule), whole)
+
+
+def test_number_of_query_threads_changes_nothing() -> None:
+    """Enough queries at a time for several kernel calls, hence for several threads."""
+    engine = make_engine(draw_cppns(5, 30, leo=True), "plain", np.float32)
+    layout = Layout.spread(4, 2)
+    rule = EMRRule(depth=5, variance_threshold=0.003, connections="feedforward")
+    wirings = []
+    for workers in (1, 4):
+        with mock.patch.object(query_module, "num_workers", lambda n=workers: n):
+            wirings.append(find(engine, layout, rule, strategy="eager"))
+    assert_same_wirings(*wirings)
+    assert len(wirings[0].link_source) > 1000
+
+
+def test_frontier_asks_no_more_than_eager() -> None:
+    engine = make_engine(draw_cppns(5, 30, leo=True), "plain", np.float32)
+    layout = Layout.spread(4, 2)
+    rule = EMRRule(depth=4)
+    eager, frontier = (
+        find(engine, layout, rule, strategy=strategy).num_queries
+        for strategy in ("eager", "frontier")
+    )
+    assert frontier < eager
