@@ -15,6 +15,8 @@ from ._growth import CapacityError as CapacityError
 from ._growth import check_info as check_info
 from ._growth import grow as grow
 from ._growth import tell_growing as tell_growing
+from ._import_config import from_neat_python_config as from_neat_python_config
+from ._import_genome import genome_from_neat_python as genome_from_neat_python
 from ._mutation import Overflow as Overflow
 from ._neat import NEAT as NEAT
 from ._neat import NEATInfo as NEATInfo

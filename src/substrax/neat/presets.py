@@ -79,11 +79,12 @@ def stanley2002(*, num_inputs: int, num_outputs: int, **overrides: Any) -> NEATC
 def neat_python(
     *, num_inputs: int = 2, num_outputs: int = 1, **overrides: Any
 ) -> NEATConfig:
-    """neat-python's XOR example (`examples/xor/config-feedforward`), its rules included.
+    """neat-python's XOR example (`examples/xor/config-feedforward`) and its rules.
 
     Genomes that split the same link do not share the new node there (see
-    `MutationConfig.share_split_nodes`). neat-python 2.0 flips a coin for the switch of a matching gene before the 75 % rule
-    applies, which makes 87.5 % with one disabled parent and 100 % with two.
+    `MutationConfig.share_split_nodes`). neat-python 2.0 flips a coin for the switch of
+    a matching gene before the 75 % rule applies, which makes 87.5 % with one disabled
+    parent and 100 % with two.
     """
     defaults = {
         "num_inputs": num_inputs,

@@ -1,0 +1,340 @@
+"""neat-python's INI files as `NEATConfig`, with a message for what does not fit."""
+
+import configparser
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..cppn import activation_id
+from ._config import (
+    CrossoverConfig,
+    FloatGeneConfig,
+    MutationConfig,
+    NEATConfig,
+    ReproductionConfig,
+    SpeciationConfig,
+)
+
+_SECTIONS = (
+    "NEAT",
+    "DefaultGenome",
+    "DefaultSpeciesSet",
+    "DefaultStagnation",
+    "DefaultReproduction",
+)
+_CONNECTIONS = {
+    "unconnected": "none",
+    "fs_neat": "fs",
+    "fs_neat_nohidden": "fs",
+    "fs_neat_hidden": "fs_hidden",
+    "full": "full",
+    "full_nodirect": "full",
+    "full_direct": "full_direct",
+    "partial": "partial",
+    "partial_nodirect": "partial",
+    "partial_direct": "partial_direct",
+}
+_TRUE, _FALSE = ("1", "yes", "true", "on"), ("0", "no", "false", "off")
+# Options of neat-python that read like one value or another, and stay silent then.
+_IGNORED_WHEN = {
+    "aggregation_default": ("sum",),
+    "aggregation_options": ("sum",),
+    "enabled_default": _TRUE,
+    "response_init_type": None,
+    "response_max_value": None,
+    "response_min_value": None,
+    "reset_on_extinction": _FALSE,
+    "no_fitness_termination": None,
+    "fitness_criterion": ("max", "min"),
+}
+
+
+class _Reader:
+    """Options of one file: typed access, and which were never asked for."""
+
+    def __init__(self, parser: configparser.ConfigParser):
+        self.parser = parser
+        self.seen: set[tuple[str, str]] = set()
+        self.messages: list[str] = []
+
+    def _read(self, section: str, name: str, default: Any, convert: Callable) -> Any:
+        self.seen.add((section, name))
+        if not self.parser.has_option(section, name):
+            if default is None:
+                raise ValueError(
+                    f"[{section}] lacks the option {name!r}. Add a line "
+                    f"'{name} = ...' to that section."
+                )
+            return default
+        text = self.parser.get(section, name)
+        try:
+            return convert(text)
+        except ValueError as error:
+            raise ValueError(
+                f"[{section}] {name} = {text!r} cannot be read: {error}. "
+                "Correct the value."
+            ) from None
+
+    def number(self, section: str, name: str, default: float | None = None) -> float:
+        return self._read(section, name, default, float)
+
+    def integer(self, section: str, name: str, default: int | None = None) -> int:
+        return self._read(section, name, default, int)
+
+    def text(self, section: str, name: str, default: str | None = None) -> str:
+        return self._read(section, name, default, str.strip)
+
+    def switch(self, section: str, name: str, default: bool | None = None) -> bool:
+        def convert(text: str) -> bool:
+            if text.lower() not in (*_TRUE, *_FALSE):
+                raise ValueError("it is neither true nor false")
+            return text.lower() in _TRUE
+
+        return self._read(section, name, default, convert)
+
+    def note(self, section: str, name: str, what: str) -> None:
+        """A message, if the file sets the option at all."""
+        self.seen.add((section, name))
+        if self.parser.has_option(section, name):
+            value = self.parser.get(section, name)
+            self.messages.append(f"[{section}] {name} = {value}: {what}")
+
+
+def _parse(source: str | Path) -> configparser.ConfigParser:
+    text = str(source)
+    if isinstance(source, Path) or ("\n" not in text and "[" not in text):
+        path = Path(source)
+        if not path.is_file():
+            raise ValueError(
+                f"There is no file {str(path)!r}. Give the path of a neat-python "
+                "configuration, or its text."
+            )
+        text = path.read_text()
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(text)
+    except configparser.Error as error:
+        raise ValueError(
+            f"This is not an INI file: {error.message}. Correct that line."
+        ) from None
+    for section in _SECTIONS:
+        if not parser.has_section(section):
+            raise ValueError(
+                f"The section [{section}] is missing. neat-python configurations have "
+                f"the sections {', '.join(_SECTIONS)}; add it."
+            )
+    return parser
+
+
+def _float_gene(reader: _Reader, name: str) -> FloatGeneConfig:
+    section = "DefaultGenome"
+    kind = reader.text(section, f"{name}_init_type", "gaussian").lower()
+    if not any(word in kind for word in ("gauss", "normal", "uniform")):
+        raise ValueError(
+            f"[{section}] {name}_init_type = {kind!r} is not known. "
+            "Use 'gaussian' or 'uniform'."
+        )
+    perturb = reader.number(section, f"{name}_mutate_rate")
+    replace = reader.number(section, f"{name}_replace_rate")
+    # One draw decides in neat-python, so what exceeds 1 in sum never happens there.
+    return FloatGeneConfig(
+        init_mean=reader.number(section, f"{name}_init_mean"),
+        init_stdev=reader.number(section, f"{name}_init_stdev"),
+        minimum=reader.number(section, f"{name}_min_value"),
+        maximum=reader.number(section, f"{name}_max_value"),
+        perturb_rate=min(perturb, 1.0),
+        perturb_power=reader.number(section, f"{name}_mutate_power"),
+        replace_rate=min(replace, max(0.0, 1.0 - perturb)),
+        init_distribution="uniform" if "uniform" in kind else "normal",
+    )
+
+
+def _mutation(reader: _Reader) -> MutationConfig:
+    section = "DefaultGenome"
+    rate = reader.number(section, "enabled_mutate_rate")
+    to_true = reader.number(section, "enabled_rate_to_true_add", 0.0)
+    to_false = reader.number(section, "enabled_rate_to_false_add", 0.0)
+    single = reader.switch(section, "single_structural_mutation", False)
+    surer = reader.text(section, "structural_mutation_surer", "default").lower()
+    return MutationConfig(
+        add_node_rate=reader.number(section, "node_add_prob"),
+        delete_node_rate=reader.number(section, "node_delete_prob"),
+        add_link_rate=reader.number(section, "conn_add_prob"),
+        delete_link_rate=reader.number(section, "conn_delete_prob"),
+        # A mutated switch is drawn anew there, so every other mutation changes it.
+        enable_rate=min(1.0, rate + to_true) / 2,
+        disable_rate=min(1.0, rate + to_false) / 2,
+        activation_rate=reader.number(section, "activation_mutate_rate"),
+        single_structural=single,
+        surer=single if surer == "default" else surer in _TRUE,
+        split_disabled_links=True,
+        share_split_nodes=False,
+    )
+
+
+def _genome_options(reader: _Reader) -> dict[str, Any]:
+    section = "DefaultGenome"
+    options = tuple(reader.text(section, "activation_options").split())
+    default: str | None = reader.text(section, "activation_default", "random")
+    for name in (*options, default):
+        if name not in ("random", "none"):
+            activation_id(name)
+    if default in ("random", "none"):
+        default = None
+    words = reader.text(section, "initial_connection", "unconnected").split()
+    if words[0] not in _CONNECTIONS:
+        raise ValueError(
+            f"[{section}] initial_connection = {words[0]!r} is not known. "
+            f"Use one of {', '.join(_CONNECTIONS)}."
+        )
+    if words[0].startswith("partial") and len(words) != 2:
+        raise ValueError(
+            f"[{section}] initial_connection = {words[0]} lacks its fraction. "
+            f"Write for example '{words[0]} 0.5'."
+        )
+    feed_forward = reader.switch(section, "feed_forward")
+    connection = _CONNECTIONS[words[0]]
+    return {
+        "num_inputs": reader.integer(section, "num_inputs"),
+        "num_outputs": reader.integer(section, "num_outputs"),
+        "num_hidden": reader.integer(section, "num_hidden"),
+        "feed_forward": feed_forward,
+        "initial_connection": connection,
+        "initial_fraction": float(words[1]) if len(words) == 2 else 1.0,
+        "initial_self_links": not feed_forward
+        and connection.startswith(("full", "partial")),
+        "activation_options": options,
+        "activation_default": default,
+    }
+
+
+def _notes(reader: _Reader) -> None:
+    """Messages for options that have no counterpart."""
+    parser, section = reader.parser, "DefaultGenome"
+    fixed = "responses are 1 and never change here; weights do their work."
+    for name in ("mutate_rate", "replace_rate", "mutate_power", "init_stdev"):
+        if reader.number(section, f"response_{name}", 0.0) != 0.0:
+            reader.note(section, f"response_{name}", fixed)
+    if reader.number(section, "response_init_mean", 1.0) != 1.0:
+        reader.note(section, "response_init_mean", fixed)
+    sums = "nodes always add up what they receive; other aggregations are left out."
+    if reader.number(section, "aggregation_mutate_rate", 0.0) != 0.0:
+        reader.note(section, "aggregation_mutate_rate", sums)
+    explanations = {
+        (section, "aggregation_default"): sums,
+        (section, "aggregation_options"): sums,
+        (section, "enabled_default"): "new links are always enabled here.",
+        ("NEAT", "reset_on_extinction"): (
+            "the population cannot die out here: the best species always survives."
+        ),
+        ("NEAT", "fitness_criterion"): (
+            "it only decides when to stop there; stop on `info.mean_fitness` instead."
+        ),
+    }
+    for (where, name), what in explanations.items():
+        reader.seen.add((where, name))
+        if parser.has_option(where, name):
+            value = parser.get(where, name).strip().lower()
+            if value not in (_IGNORED_WHEN[name] or ()):
+                reader.note(where, name, what)
+    for name in ("response_init_type", "response_max_value", "response_min_value"):
+        reader.seen.add((section, name))
+    for name in ("init_mean", "init_stdev", "init_type", "replace_rate"):
+        reader.seen.add((section, f"time_constant_{name}"))
+    for name in ("mutate_rate", "mutate_power", "max_value", "min_value"):
+        reader.seen.add((section, f"time_constant_{name}"))
+    reader.note(
+        "NEAT",
+        "fitness_threshold",
+        "when to stop is up to the loop; compare `info.best_fitness` with it.",
+    )
+    reader.seen.add(("NEAT", "no_fitness_termination"))
+    reader.note("NEAT", "seed", "seeds are keys here: pass `jax.random.key(seed)`.")
+
+
+def _unknown(reader: _Reader) -> None:
+    known = sorted(name for _, name in reader.seen)
+    for section in reader.parser.sections():
+        if section not in _SECTIONS:
+            reader.messages.append(
+                f"[{section}]: this section belongs to no part of NEAT; it is ignored."
+            )
+            continue
+        for name in reader.parser.options(section):
+            if (section, name) in reader.seen:
+                continue
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            value = reader.parser.get(section, name)
+            reader.messages.append(
+                f"[{section}] {name} = {value}: neat-python has no such option, and "
+                f"neither have we; it is ignored.{hint}"
+            )
+
+
+def from_neat_python_config(source: str | Path) -> tuple[NEATConfig, list[str]]:
+    """Read a neat-python configuration.
+
+    **Arguments:** the path of an INI file, or its text.
+
+    **Returns:** a configuration that follows neat-python's rules with that file's
+    numbers, and one message for each option that has no counterpart: its name, its
+    value, and what happens instead. `fitness_criterion = min` does not make neat-python
+    minimise, so it does not here; set `maximise` for that.
+    """
+    reader = _Reader(_parse(source))
+    species_fitness = reader.text("DefaultStagnation", "species_fitness_func", "mean")
+    if species_fitness not in ("max", "mean", "min"):
+        reader.note(
+            "DefaultStagnation",
+            "species_fitness_func",
+            "species are judged by 'max', 'mean' or 'min' here; 'mean' is used.",
+        )
+        species_fitness = "mean"
+    config = NEATConfig(
+        population_size=reader.integer("NEAT", "pop_size"),
+        **_genome_options(reader),
+        weight=_float_gene(reader, "weight"),
+        bias=_float_gene(reader, "bias"),
+        mutation=_mutation(reader),
+        crossover=CrossoverConfig(
+            crossover_rate=1.0,
+            interspecies_rate=0.0,
+            disable_rate=0.875,
+            disable_rate_both=1.0,
+            per_attribute=True,
+        ),
+        speciation=SpeciationConfig(
+            compatibility_threshold=reader.number(
+                "DefaultSpeciesSet", "compatibility_threshold"
+            ),
+            disjoint_coefficient=reader.number(
+                "DefaultGenome", "compatibility_disjoint_coefficient"
+            ),
+            weight_coefficient=reader.number(
+                "DefaultGenome", "compatibility_weight_coefficient"
+            ),
+            distance="neat_python",
+            assignment="nearest",
+            representative="nearest",
+        ),
+        reproduction=ReproductionConfig(
+            survival_rate=reader.number(
+                "DefaultReproduction", "survival_threshold", 0.2
+            ),
+            min_parents=2,
+            elitism=reader.integer("DefaultReproduction", "elitism", 0),
+            elitism_min_size=0,
+            min_species_size=reader.integer(
+                "DefaultReproduction", "min_species_size", 1
+            ),
+            max_stagnation=reader.integer("DefaultStagnation", "max_stagnation", 15),
+            species_elitism=reader.integer("DefaultStagnation", "species_elitism", 0),
+            quota="damped",
+            species_fitness=species_fitness,
+        ),
+    )
+    _notes(reader)
+    _unknown(reader)
+    return config, reader.messages

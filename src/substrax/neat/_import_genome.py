@@ -1,0 +1,172 @@
+"""Genomes of neat-python as ours.
+
+Two meanings differ and are translated. There, a node that no enabled connection feeds
+is never evaluated, nor is anything behind it, and an output never evaluated is 0; here
+such a node yields `activation(bias)`. So nodes that are never evaluated are left out,
+and an output among them becomes the constant 0 (identity, bias 0, no links). There, a
+node has a `response` that multiplies what it receives; here it is folded into the
+weights of the node's incoming links.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..cppn import activation_id
+from ._genome import Genome, empty_genome
+
+
+def _evaluated(
+    nodes: Sequence[int], inputs: Sequence[int], links: Mapping[tuple[int, int], float]
+) -> set[int]:
+    """Nodes that neat-python evaluates: fed, and all that feeds them evaluated."""
+    feeding: dict[int, list[int]] = {node: [] for node in nodes}
+    for source, target in links:
+        feeding[target].append(source)
+    known = set(inputs)
+    while True:
+        ready = {
+            node
+            for node in nodes
+            if node not in known and feeding[node] and known.issuperset(feeding[node])
+        }
+        if not ready:
+            return known
+        known |= ready
+
+
+def _fields(genome: Any) -> tuple[dict[int, tuple], dict[tuple[int, int], float]]:
+    """Nodes (activation, bias, response) and enabled links of either format."""
+    if isinstance(genome, Mapping):
+        for name in ("nodes", "connections"):
+            if name not in genome:
+                raise ValueError(
+                    f"The genome has no {name!r}. Give a mapping with nodes, "
+                    "connections, input_ids and output_id, or a neat-python genome."
+                )
+        nodes = {
+            int(n["id"]): (n["activation"], n["bias"], n.get("response", 1.0), "sum")
+            for n in genome["nodes"]
+        }
+        links = {(int(s), int(t)): float(w) for s, t, w in genome["connections"]}
+        return nodes, links
+    nodes = {
+        int(key): (n.activation, n.bias, n.response, n.aggregation)
+        for key, n in genome.nodes.items()
+    }
+    links = {
+        (int(s), int(t)): float(c.weight)
+        for (s, t), c in genome.connections.items()
+        if c.enabled
+    }
+    return nodes, links
+
+
+def genome_from_neat_python(
+    genome: Any,
+    *,
+    input_ids: Sequence[int] | None = None,
+    output_ids: Sequence[int] | None = None,
+    max_nodes: int | None = None,
+    max_links: int | None = None,
+    prune_unfed: bool = True,
+) -> Genome:
+    """Turn a neat-python genome into ours.
+
+    **Arguments:** a neat-python genome object, or a mapping with `nodes` (id,
+    activation, bias, response), enabled `connections` (source, target, weight),
+    `input_ids` and `output_id` or `output_ids`; the ids of inputs and outputs, in
+    order, which a genome object does not know; capacities, by default just enough.
+    `prune_unfed=False` keeps nodes that nothing feeds, as neat-python 2 evaluates them
+    (as we do).
+
+    **Returns:** one genome. Inputs are numbered from 0 in the order of `input_ids`,
+    outputs follow, then hidden nodes by ascending id; links get ids in the order of
+    their ends. Disabled connections are left out.
+    """
+    nodes, links = _fields(genome)
+    if isinstance(genome, Mapping):
+        input_ids = genome.get("input_ids", input_ids)
+        output_ids = genome.get("output_ids", output_ids)
+        if output_ids is None and "output_id" in genome:
+            output_ids = [genome["output_id"]]
+    if input_ids is None or output_ids is None:
+        raise ValueError(
+            "The ids of inputs and outputs are unknown. Give input_ids and output_ids "
+            "(for neat-python: config.genome_config.input_keys and output_keys)."
+        )
+    known = {*nodes, *input_ids}
+    for source, target in links:
+        if source not in known or target not in nodes:
+            raise ValueError(
+                f"The connection {source} -> {target} leads from or to a node that the "
+                "genome does not have. Add the node or remove the connection."
+            )
+    for node, (_, _, _, aggregation) in nodes.items():
+        if aggregation != "sum":
+            raise ValueError(
+                f"Node {node} aggregates by {aggregation!r}. Only 'sum' has a "
+                "counterpart here; change the node's aggregation."
+            )
+    evaluated = known
+    if prune_unfed:
+        evaluated = _evaluated(list(nodes), input_ids, links)
+    links = {
+        (source, target): weight * float(nodes[target][2])
+        for (source, target), weight in links.items()
+        if source in evaluated and target in evaluated
+    }
+    hidden = sorted(set(nodes) & evaluated - set(output_ids))
+    order = [*input_ids, *output_ids, *hidden]
+    number = {node: index for index, node in enumerate(order)}
+    return _assemble(
+        nodes, links, number, len(input_ids), evaluated, max_nodes, max_links
+    )
+
+
+def _assemble(
+    nodes: Mapping[int, tuple],
+    links: Mapping[tuple[int, int], float],
+    number: Mapping[int, int],
+    num_inputs: int,
+    evaluated: set[int],
+    max_nodes: int | None,
+    max_links: int | None,
+) -> Genome:
+    num_nodes, num_links = len(number), len(links)
+    max_nodes = num_nodes if max_nodes is None else max_nodes
+    max_links = max(num_links, 1) if max_links is None else max_links
+    for name, needed, given in (
+        ("max_nodes", num_nodes, max_nodes),
+        ("max_links", num_links, max_links),
+    ):
+        if needed > given:
+            raise ValueError(
+                f"The genome needs {name}={needed}, but {name} is {given}. "
+                f"Set {name} to at least {needed}."
+            )
+    arrays = {
+        name: np.array(value)
+        for name, value in vars(empty_genome(max_nodes, max_links)).items()
+    }
+    for node, slot in number.items():
+        arrays["node_id"][slot] = slot
+        if slot >= num_inputs and node in evaluated:
+            activation, bias, _, _ = nodes[node]
+            arrays["node_activation"][slot] = activation_id(activation)
+            arrays["node_bias"][slot] = bias
+    ends = sorted((number[s], number[t], w) for (s, t), w in links.items())
+    for slot, (source, target, weight) in enumerate(ends):
+        if not np.isfinite(weight):
+            raise ValueError(
+                f"The connection into node {target} has the weight {weight}. "
+                "Weights must be finite; correct it."
+            )
+        arrays["link_id"][slot] = slot
+        arrays["link_source"][slot] = source
+        arrays["link_target"][slot] = target
+        arrays["link_weight"][slot] = weight
+        arrays["link_enabled"][slot] = True
+    return Genome(**{name: jnp.asarray(value) for name, value in arrays.items()})
