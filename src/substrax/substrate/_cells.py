@@ -57,11 +57,12 @@ def find_cells(points: Float[np.ndarray, "n 2"], depth: int) -> Int[np.ndarray, 
     ids = np.full(len(points), -1, np.int64)
     for level in range(depth + 1):
         # The centre is (2i+1)/2^(d+1) - 1, so this is an odd integer in range iff the
-        # point is a centre of this level; all steps are exact for such points.
-        scaled = (points + 1.0) * 2.0 ** (level + 1)
-        whole = np.floor(scaled)
-        odd = (scaled == whole) & (whole % 2 == 1)
-        inside = (whole > 0) & (whole < 2 ** (level + 2))
+        # point is a centre of this level; all steps are exact for such points. Adding 1
+        # may round a neighbour of a centre onto it, hence the way back.
+        scale = 2.0 ** (level + 1)
+        whole = np.floor((points + 1.0) * scale)
+        odd = (whole / scale - 1.0 == points) & (whole % 2 == 1)
+        inside = (whole > 0) & (whole < 2 * scale)
         hit = (odd & inside).all(axis=1)
         i, j = ((whole[hit] - 1) // 2).astype(np.int64).T
         ids[hit] = cell_ids(level, i, j)

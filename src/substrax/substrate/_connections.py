@@ -17,6 +17,10 @@ CONFIGURATIONS: dict[str, frozenset[int]] = {
 """Classes of hidden-to-hidden links that each configuration allows."""
 
 
+UPWARDS = frozenset({FORWARD})
+"""What links from inputs and to outputs are, whatever the configuration."""
+
+
 def configuration(name: str) -> frozenset[int]:
     if name not in CONFIGURATIONS:
         raise ValueError(

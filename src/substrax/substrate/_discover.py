@@ -12,7 +12,7 @@ from jaxtyping import Int
 
 from ..cppn import QueryEngine
 from ._cells import num_cells
-from ._connections import BACKWARD, FORWARD, LATERAL, SELF, configuration
+from ._connections import BACKWARD, LATERAL, SELF, UPWARDS, configuration
 from ._emr import EMRRule
 from ._es import ESRule
 from ._fields import STRATEGIES, EagerValues, Fields, FrontierValues, Queries
@@ -21,8 +21,6 @@ from ._positions import Found, Keys, Numbering
 from ._rules import Expressed
 from ._weights import WeightMap
 from ._wiring import Links, Wiring, clean_up
-
-_UPWARDS = frozenset({FORWARD})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,12 +40,14 @@ class Exploration:
             raise ValueError(f"max_quads must be positive, not {self.max_quads}.")
 
     def explore(
-        self, queries: Queries, fields: Fields, classes: frozenset[int] = _UPWARDS
+        self, queries: Queries, fields: Fields, classes: frozenset[int] = UPWARDS
     ) -> Expressed:
         """The expressed links of fields, in batches that keep to `max_quads`."""
-        batch = fields.num
-        if self.strategy == "eager":
-            batch = max(1, self.max_quads * 4 // num_cells(self.rule.depth))
+        # Eager fields are as large as can be; others are usually no larger than this.
+        expected = num_cells(self.rule.depth) // 4
+        if self.strategy != "eager":
+            expected = min(expected, 341)
+        batch = max(1, self.max_quads // expected)
         parts = []
         begin = 0
         while begin < fields.num:
@@ -109,7 +109,7 @@ def discover(
     rule = exploration.rule
     if isinstance(rule, ESRule):
         _explore_hidden(
-            queries, exploration, found, new, rule.iteration_level, _UPWARDS, ends
+            queries, exploration, found, new, rule.iteration_level, UPWARDS, ends
         )
         numbering = Numbering(found)
         _explore_outputs(queries, exploration, keys, num_inputs, num_outputs, ends)
@@ -154,14 +154,14 @@ def _explore_hidden(
         is_terminal = keys.is_terminal(new)
         parts = []
         # From a terminal, links run upwards whatever the configuration says.
-        for which, allowed in ((~is_terminal, classes), (is_terminal, _UPWARDS)):
+        for which, allowed in ((~is_terminal, classes), (is_terminal, UPWARDS)):
             origin = new[which]
             fields = Fields(keys.genomes(origin), keys.points(origin), outgoing=True)
             expressed = exploration.explore(queries, fields, allowed)
             source = origin[expressed.field]
             target = keys.of_cells(fields.genome[expressed.field], expressed.cell)
             keep = np.ones(target.size, bool)
-            if keys.terminal_of_cell and allowed != _UPWARDS:  # so do links into one
+            if keys.terminal_of_cell and allowed != UPWARDS:  # so do links into one
                 source_y, target_y = (keys.points(k)[:, 1] for k in (source, target))
                 keep = ~keys.is_terminal(target) | (source_y < target_y)
             parts.append(_Ends(source[keep], target[keep], expressed.weight[keep]))
@@ -341,7 +341,8 @@ def _finish(
         is_input[numbering.bounds[:-1] + k] = True
     for k in range(num_inputs, num_inputs + num_outputs):
         is_output[numbering.bounds[:-1] + k] = True
-    links, alive = clean_up(links, is_input, is_output)
+    # Found positions were found from an input, or from another found position.
+    links, alive = clean_up(links, ~is_output, is_output)
 
     node_alive = alive | is_input | is_output
     kept_before = np.cumsum(node_alive) - node_alive

@@ -15,7 +15,7 @@ import numpy as np
 from ._cells import MAX_DEPTH
 from ._connections import configuration
 from ._fields import Fields, Quads, Queries, Values, block_variance
-from ._rules import Candidates, Expressed, in_band, permitted, towards
+from ._rules import Expressed, candidates_of, in_band, permitted
 
 FIELDS = ("output", "weight")
 
@@ -84,8 +84,7 @@ class EMRRule:
                 active = block_variance(varying) > self.variance_threshold  # eq. 2
                 quads, weight = quads.select(active), weight[active]
             strong = np.abs(weight) > self.weight_threshold
-            candidates = Candidates.of_quads(quads, weight, strong)
-            candidates = towards(fields, candidates, classes)
+            candidates = candidates_of(fields, quads, weight, strong, classes)
             if self.band_threshold > 0:
                 candidates = in_band(queries, fields, candidates, self.band_threshold)
             found.append(permitted(queries, fields, candidates).expressed())

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 
 from ._emr import check_depth, check_threshold
 from ._fields import Fields, Quads, Queries, Values, block_variance
-from ._rules import Candidates, Expressed, in_band, permitted, towards
+from ._rules import Expressed, candidates_of, in_band, permitted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,10 +60,12 @@ class ESRule:
         if tree is None:
             return None
         found = []
-        for candidates in self._extract(tree):
-            # Cheap tests first: each band test costs four queries.
-            candidates = candidates.keep(candidates.value != 0)
-            candidates = towards(fields, candidates, classes)
+        for level, tested in self._extract(tree):
+            # Cheap tests first: a band test costs queries.
+            worth = tested & (level.weight != 0)
+            candidates = candidates_of(
+                fields, level.quads, level.weight, worth, classes
+            )
             candidates = in_band(queries, fields, candidates, self.band_threshold)
             found.append(permitted(queries, fields, candidates).expressed())
         return Expressed.concatenate(found, queries.engine.dtype)
@@ -85,26 +87,27 @@ class ESRule:
                 divided = np.ones(quads.num, bool)
             else:
                 divided = block_variance(weight) > self.division_threshold
+            divided_cells = np.repeat(divided[:, None], 4, axis=1)
+            children = quads.select(divided).children()
             if level == 0 and fields.outgoing:
-                divided_cells = divided[:, None] & _may_lead_up(fields)
-            else:
-                divided_cells = np.repeat(divided[:, None], 4, axis=1)
+                may_lead_up = _may_lead_up(fields)
+                divided_cells &= may_lead_up
+                children = children.select(may_lead_up[divided].ravel())
             tree.append(_TreeLevel(quads, weight, divided_cells))
-            if not divided_cells.any():
+            if not children.num:
                 break
-            quads = quads.children().select(divided_cells.ravel())
+            quads = children
         return tree
 
     def _extract(self, tree: "list[_TreeLevel]"):
-        """The cells that extraction reaches and tests, level by level."""
+        """Each level with a mask of the cells that extraction reaches and tests."""
         variances = _leaf_variances(tree)
         reached = np.ones(tree[0].quads.num, bool)
         for level, variance in zip(tree, variances, strict=True):
             hands_over = (
                 reached[:, None] & level.divided & (variance > self.variance_threshold)
             )
-            tested = reached[:, None] & ~hands_over
-            yield Candidates.of_quads(level.quads, level.weight, tested)
+            yield level, reached[:, None] & ~hands_over
             reached = hands_over[level.divided]
 
 
@@ -137,18 +140,29 @@ def _leaf_variances(tree: list[_TreeLevel]) -> list[Float[np.ndarray, "quads 4"]
     taken relative to the first child, so that equal leaves have variance 0 exactly.
     """
     result: list[np.ndarray] = []
-    count = mean = deviation = np.zeros(0)
+    below: tuple[np.ndarray, ...] | None = None
     for level in reversed(tree):
-        n = np.ones(level.weight.shape)
-        m = level.weight.astype(np.float64)
-        s = np.zeros(level.weight.shape)
-        if result and level.divided.any():
-            total = count.sum(axis=1)
-            first = mean[:, :1]
-            centre = first[:, 0] + (count * (mean - first)).sum(axis=1) / total
-            spread = (mean - centre[:, None]) ** 2 * count + deviation
-            n[level.divided], m[level.divided] = total, centre
-            s[level.divided] = spread.sum(axis=1)
-        result.append(s / n)
-        count, mean, deviation = n, m, s
+        count = np.ones(level.weight.shape)
+        mean = level.weight.astype(np.float64)
+        deviation = np.zeros(level.weight.shape)
+        if below is not None:
+            count[level.divided], mean[level.divided], deviation[level.divided] = below
+        result.append(deviation / count)
+        below = _pool(count, mean, deviation)
     return result[::-1]
+
+
+def _pool(
+    count: Float[np.ndarray, "quads 4"],
+    mean: Float[np.ndarray, "quads 4"],
+    deviation: Float[np.ndarray, "quads 4"],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Statistics of the four members of each quad taken together."""
+    # Members as planes: NumPy is slow at reducing rows of four.
+    n, m, s = (x.T.copy(order="C") for x in (count, mean, deviation))
+    total = ((n[0] + n[1]) + n[2]) + n[3]
+    shift = n[1] * (m[1] - m[0]) + n[2] * (m[2] - m[0]) + n[3] * (m[3] - m[0])
+    centre = m[0] + shift / total
+    m -= centre
+    s += n * m * m
+    return total, centre, ((s[0] + s[1]) + s[2]) + s[3]

@@ -34,12 +34,14 @@ def rectangle(
     columns: int, rows: int, y_low: float, y_high: float
 ) -> Float[np.ndarray, "n 2"]:
     """`columns * rows` points in a grid between two heights, row by row from below."""
+    if rows < 1:
+        raise ValueError(f"a rectangle needs at least one row, not {rows}.")
     heights = np.linspace(y_low, y_high, rows) if rows > 1 else [(y_low + y_high) / 2]
     return np.concatenate([line(columns, y) for y in heights])
 
 
 def _as_points(name: str, points: ArrayLike) -> Float[np.ndarray, "n 2"]:
-    array = np.asarray(points, np.float64)
+    array = np.array(points, np.float64)  # a copy, so that it stays as checked
     if array.ndim != 2 or array.shape[1] != 2 or not len(array):
         raise ValueError(
             f"{name} need the shape (n, 2), one row (x, y) for each; these have "

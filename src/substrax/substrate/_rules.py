@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ._cells import cell_ids
-from ._connections import is_allowed
+from ._connections import UPWARDS, is_allowed
 from ._fields import Fields, Quads, Queries, Values
 
 
@@ -61,46 +61,75 @@ class Rule(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Candidates:
-    """Cells of one level that are to be tested for a link."""
+    """Cells of one level that are to be tested for a link.
 
-    level: int
-    field: Int[np.ndarray, " n"]
-    i: Int[np.ndarray, " n"]
-    j: Int[np.ndarray, " n"]
-    value: Float[np.ndarray, " n"]
+    `place` is `4 * quad + member`; `weight` the weights of all members of the quads.
+    """
 
-    @staticmethod
-    def of_quads(
-        quads: Quads,
-        value: Float[np.ndarray, "quads 4"],
-        mask: Bool[np.ndarray, "quads 4"],
-    ) -> "Candidates":
-        quad, member = np.nonzero(mask)
-        return Candidates(
-            quads.level,
-            quads.field[quad],
-            2 * quads.i[quad] + (member >> 1).astype(np.int32),
-            2 * quads.j[quad] + (member & 1).astype(np.int32),
-            value[quad, member],
-        )
+    quads: Quads
+    weight: Float[np.ndarray, "quads 4"]
+    place: Int[np.ndarray, " n"]
+
+    @property
+    def field(self) -> Int[np.ndarray, " n"]:
+        return self.quads.field[self.place >> 2]
+
+    @property
+    def value(self) -> Float[np.ndarray, " n"]:
+        return self.weight.ravel()[self.place]
 
     def keep(self, mask: Bool[np.ndarray, " n"]) -> "Candidates":
-        return Candidates(
-            self.level, self.field[mask], self.i[mask], self.j[mask], self.value[mask]
+        return dataclasses.replace(self, place=self.place[mask])
+
+    def cells(self) -> tuple[np.ndarray, np.ndarray]:
+        quad, member = self.place >> 2, self.place & 3
+        return (
+            2 * self.quads.i[quad] + (member >> 1),
+            2 * self.quads.j[quad] + (member & 1),
         )
 
     def centres(self) -> tuple[np.ndarray, np.ndarray]:
-        step = 2.0 ** -(self.level + 1)
-        return (2 * self.i + 1) * step - 1, (2 * self.j + 1) * step - 1
+        step = 2.0 ** -(self.quads.level + 1)
+        i, j = self.cells()
+        return (2 * i + 1) * step - 1, (2 * j + 1) * step - 1
 
     def expressed(self) -> Expressed:
-        return Expressed(self.field, cell_ids(self.level, self.i, self.j), self.value)
+        return Expressed(
+            self.field, cell_ids(self.quads.level, *self.cells()), self.value
+        )
 
 
-def towards(
-    fields: Fields, candidates: Candidates, classes: frozenset[int]
+def upward(fields: Fields, quads: Quads) -> Bool[np.ndarray, "quads 4"]:
+    """Which members a link would run upwards to (or, for an output, upwards from).
+
+    The heights of a level are few, so each field's place among them is looked up once
+    and members are compared as integers.
+    """
+    num = 2 ** (quads.level + 1)
+    heights = (2.0 * np.arange(num) + 1.0) / num - 1.0
+    y = fields.point[:, 1]
+    row = (2 * quads.j)[:, None] + np.array([0, 1], np.int32)
+    if fields.outgoing:
+        lowest = np.searchsorted(heights, y, side="right").astype(np.int32)
+        is_up = row >= lowest[quads.field][:, None]
+    else:
+        beyond = np.searchsorted(heights, y, side="left").astype(np.int32)
+        is_up = row < beyond[quads.field][:, None]
+    return np.concatenate([is_up, is_up], axis=1)
+
+
+def candidates_of(
+    fields: Fields,
+    quads: Quads,
+    weight: Float[np.ndarray, "quads 4"],
+    mask: Bool[np.ndarray, "quads 4"],
+    classes: frozenset[int],
 ) -> Candidates:
-    """The candidates whose link would be of one of the classes."""
+    """The members in `mask` whose link would be of one of the classes."""
+    if classes == UPWARDS:
+        mask = mask & upward(fields, quads)
+        return Candidates(quads, weight, np.flatnonzero(mask))
+    candidates = Candidates(quads, weight, np.flatnonzero(mask))
     x, y = candidates.centres()
     there = fields.point[candidates.field]
     is_same = (there[:, 0] == x) & (there[:, 1] == y)
@@ -111,9 +140,30 @@ def towards(
 def _pairs(
     fields: Fields, field: np.ndarray, x: np.ndarray, y: np.ndarray, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray]:
-    fixed = fields.point[field].astype(dtype)
-    moving = np.column_stack([x, y]).astype(dtype)
+    fixed = fields.point.astype(dtype)[field]
+    moving = np.empty((field.size, 2), dtype)
+    moving[:, 0], moving[:, 1] = x, y
     return (fixed, moving) if fields.outgoing else (moving, fixed)
+
+
+def _differs_outward(
+    queries: Queries,
+    fields: Fields,
+    candidates: Candidates,
+    threshold: float,
+    axis: int,
+) -> Bool[np.ndarray, " n"]:
+    """Whether the neighbour outside the quad, along one axis, differs enough."""
+    side = 2.0**-candidates.quads.level
+    x, y = candidates.centres()
+    # A member in the lower half has its other neighbour below, and so on.
+    is_upper = (candidates.place >> 1 if axis == 0 else candidates.place) & 1
+    step = np.where(is_upper == 1, side, -side)
+    x, y = (x + step, y) if axis == 0 else (x, y + step)
+    field = candidates.field
+    ends = _pairs(fields, field, x, y, queries.engine.dtype)
+    u = queries.of_points(fields.genome[field], *ends)[0]
+    return np.abs(candidates.value - queries.weight_map(u)) > threshold
 
 
 def in_band(
@@ -121,25 +171,29 @@ def in_band(
 ) -> Candidates:
     """The candidates that differ from both neighbours along x, or from both along y.
 
-    Neighbours lie one side away, also outside the plane, whether or not a cell exists
-    there (Risi & Stanley 2012; SPEC: the band test of rule `es`).
+    `max(min(|dv left|, |dv right|), min(|dv down|, |dv up|)) > threshold`, neighbours
+    lying one side away, also outside the plane, whether or not a cell exists there
+    (Risi & Stanley 2012). One neighbour along each axis is a member of the same quad,
+    whose weight is known; the other is asked for only where that one differs enough.
     """
-    x, y = candidates.centres()
-    side = 2.0**-candidates.level
-    difference = []
-    for dx, dy in ((-side, 0.0), (side, 0.0), (0.0, -side), (0.0, side)):
-        ends = _pairs(fields, candidates.field, x + dx, y + dy, queries.engine.dtype)
-        u = queries.of_points(fields.genome[candidates.field], *ends)[0]
-        difference.append(np.abs(candidates.value - queries.weight_map(u)))
-    left, right, down, up = difference
-    band = np.maximum(np.minimum(left, right), np.minimum(down, up))
-    return candidates.keep(band > threshold)
+    quad, member = candidates.place & ~3, candidates.place & 3
+    weight = candidates.weight.ravel()
+    value = candidates.value
+    passes = np.zeros(value.size, bool)
+    for axis, partner in ((0, 2), (1, 1)):
+        within = np.abs(value - weight[quad + (member ^ partner)]) > threshold
+        asked = np.flatnonzero(within & ~passes)
+        if asked.size:
+            some = dataclasses.replace(candidates, place=candidates.place[asked])
+            passes[asked] = _differs_outward(queries, fields, some, threshold, axis)
+    return candidates.keep(passes)
 
 
 def permitted(queries: Queries, fields: Fields, candidates: Candidates) -> Candidates:
     """The candidates that LEO, a second CPPN output, lets be expressed (> 0)."""
-    if not queries.has_leo or not candidates.field.size:
+    if not queries.has_leo or not candidates.place.size:
         return candidates
-    ends = _pairs(fields, candidates.field, *candidates.centres(), queries.engine.dtype)
-    leo = queries.of_points(fields.genome[candidates.field], *ends)[1]
+    field = candidates.field
+    ends = _pairs(fields, field, *candidates.centres(), queries.engine.dtype)
+    leo = queries.of_points(fields.genome[field], *ends)[1]
     return candidates.keep(leo > 0)
