@@ -35,7 +35,6 @@ from tests.reference.grid import Link, Position
 
 from substrax.cppn import QueryEngine
 from substrax.substrate import WeightMap
-from substrax.substrate._fields import block_variance
 
 UNIT = 2.0**-24
 REACH = 1.5
@@ -113,7 +112,7 @@ class Replay:
         matters: np.ndarray,
     ) -> np.ndarray:
         error = self.weight_error + 10 * UNIT * self.largest
-        roots = np.sqrt(precise), np.sqrt(rounded.astype(float))
+        roots = np.sqrt(precise), np.sqrt(rounded)
         return self.exceeds(*roots, math.sqrt(threshold), error, matters)
 
     def outputs(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -145,19 +144,15 @@ class Replay:
             rises = heights > terminal[1] if outgoing else heights < terminal[1]
             tested = tested & rises
             # deadzone: the weight is 0 iff |u| <= 0.2.
-            exists = self.exceeds(
-                *(np.abs(u).reshape(shape[level]) for u in outputs[level]),
-                0.2,
-                self.output_error + UNIT,
-                tested,
-            )
-            exists &= self.exceeds(
-                *self.bands(terminal, outgoing, level, precise, rounded),
-                self.parameters.band_threshold,
-                2 * self.weight_error + 2 * UNIT * self.largest,
-                tested & exists,
-            )
-            which = (tested & exists).ravel()
+            sizes = [np.abs(u).reshape(shape[level]) for u in outputs[level]]
+            error = self.output_error + UNIT
+            exists = self.exceeds(sizes[0], sizes[1], 0.2, error, tested)
+            exists &= tested
+            bands = self.bands(terminal, outgoing, level, precise, rounded)
+            threshold = self.parameters.band_threshold
+            error = 2 * self.weight_error + 2 * UNIT * self.largest
+            exists &= self.exceeds(bands[0], bands[1], threshold, error, exists)
+            which = exists.ravel()
             weights = rounded[level].ravel()[which].tolist()
             for row, weight in zip(rows[level][which].tolist(), weights, strict=True):
                 links[(row[0], row[1]), (row[2], row[3])] = weight
@@ -197,14 +192,11 @@ class Replay:
         for level in range(1, depth + 1):
             wanted = np.ones_like(exists[-1])
             if level >= p.initial_depth:
-                above = rounded[level - 1]
-                four = grid.blocks(above)[..., [0, 1, 3, 2]].reshape(-1, 4)
-                half = (above.shape[0] // 2,) * 2
                 varies = self.varies(
                     grid.var4(precise[level - 1]),
-                    block_variance(four).reshape(half),
+                    grid.var4(rounded[level - 1].astype(float)),
                     p.division_threshold,
-                    grid.blocks(exists[-1]).all(axis=-1),
+                    grid.blocks(exists[-1])[..., 0],
                 )
                 wanted = grid.spread(varies)
             exists.append(grid.spread(exists[-1] & wanted))

@@ -91,7 +91,7 @@ def test_every_allowed_strong_link_is_there_and_no_other(
         between = {pair: w for pair, w in links.items() if {*pair} <= hidden}
         allowed = [
             pair
-            for pair in itertools.product(hidden, repeat=2)
+            for pair in itertools.product(hidden, hidden)
             if link_class(*pair) in ALLOWED[connections]
         ]
         assert between == strong_links(engine, genome, allowed, rule)
@@ -157,7 +157,8 @@ def test_every_node_and_link_lies_on_a_path_from_an_input_to_an_output(
     wiring = find(make_engine(draw_cppns(seed, 2, leo=True), "plain"), layout, rule)
     for genome in range(2):
         links = links_of(wiring, genome)
-        graph = nx.DiGraph(list(links))
+        graph: nx.DiGraph[Position | str] = nx.DiGraph()
+        graph.add_edges_from(links)
         points = node_points(wiring, genome)
         graph.add_nodes_from(points)
         # One node before all inputs and one behind all outputs.

@@ -59,7 +59,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @given(case=cases())
-@settings(max_examples=32)
+@settings(max_examples=24)
 def test_strategies_give_the_same_bits(case: Case) -> None:
     """Hidden points, links, weights and the order of links."""
     parts = case.parts()

@@ -18,7 +18,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference.grid import Position
-from tests.substrate.support import MAPS, SEEDS, draw_cppns, make_engine
+from tests.substrate.support import SEEDS, draw_cppns, make_engine
 
 from substrax.cppn import QueryEngine
 from substrax.substrate import EMRRule, ESRule, Exploration, WeightMap
@@ -75,17 +75,19 @@ def matched_rules(draw: st.DrawFn) -> tuple[ESRule, EMRRule]:
 
 
 @given(
-    seed=SEEDS, rules=matched_rules(), dialect=st.sampled_from(["neat-python", "plain"])
+    seed=SEEDS,
+    rules=matched_rules(),
+    weight_map=st.sampled_from([WeightMap("deadzone", 5.0), WeightMap("linear", 8.0)]),
 )
 @settings(max_examples=60)
 def test_what_es_expresses_is_active_under_emr_with_the_smaller_threshold(
-    seed: int, rules: tuple[ESRule, EMRRule], dialect: str
+    seed: int, rules: tuple[ESRule, EMRRule], weight_map: WeightMap
 ) -> None:
     rng = np.random.default_rng(seed)
-    engine = make_engine(draw_cppns(seed, 6), dialect)
+    engine = make_engine(draw_cppns(seed, 6))
     sources = rng.uniform(-1, 1, (6, 2))
     sources[:4, 1] = -1.0
-    es, emr = (expressed_from(engine, rule, sources, MAPS[dialect]) for rule in rules)
+    es, emr = (expressed_from(engine, rule, sources, weight_map) for rule in rules)
     for expressed, active in zip(es, emr, strict=True):
         assert expressed <= active
 
