@@ -31,13 +31,13 @@ CRUMB_SIZE, CRUMBS = 16, 64
 """Queries of a block that runs together with others, and how many of them do."""
 
 TAIL = BLOCK_SIZES[0]
-"""Spare entries behind every array of points: the last block is read whole."""
+"""Spare entries behind every array of questions: the last block is read whole."""
 
 COORDINATES = ("x1", "y1", "x2", "y2", "bias", "dx", "dy", "distance")
 """What a CPPN may be given: the two points, 1, their differences and distance."""
 
 START, GENOME, LENGTH = range(3)
-"""What a block is: its first query, whose it is, and how many of its lanes are real."""
+"""What a block is: its first question, whose it is, and how many of it are real."""
 
 
 class Tables(NamedTuple):
@@ -60,6 +60,33 @@ class Plan(NamedTuple):
     bounds: Int[Array | np.ndarray, " bounds"]
 
 
+class Points(NamedTuple):
+    """Questions about pairs of points; one query each."""
+
+    source: Float[Array | np.ndarray, "questions 2"]
+    target: Float[Array | np.ndarray, "questions 2"]
+
+
+class Quads(NamedTuple):
+    """Questions about the four children of cells, seen from fixed points.
+
+    The children lie at `centre` plus or minus `half` along both axes, in the order
+    (-,-), (-,+), (+,-), (+,+). `fixed` is the source of links, or their target.
+    """
+
+    fixed: Float[Array | np.ndarray, "questions 2"]
+    centre: Float[Array | np.ndarray, "questions 2"]
+    half: Float[Array | np.ndarray, ""]
+
+
+class Kind(NamedTuple):
+    """What a question is: how many queries it makes, and whether links go out from
+    the fixed point of quads."""
+
+    num_queries: int = 1
+    is_outgoing: bool = True
+
+
 class Language(NamedTuple):
     """What the kernel is compiled for: the meaning of a program's numbers."""
 
@@ -69,13 +96,39 @@ class Language(NamedTuple):
     dialect: Dialect
 
 
+Lanes = Float[Array, "..."]
+
+
+def _ends_of_points(part: Points, kind: Kind) -> tuple[Lanes, Lanes, Lanes, Lanes]:
+    source, target = jnp.asarray(part.source), jnp.asarray(part.target)
+    return source[..., 0], source[..., 1], target[..., 0], target[..., 1]
+
+
+def _ends_of_quads(part: Quads, kind: Kind) -> tuple[Lanes, Lanes, Lanes, Lanes]:
+    def lanes(values: Lanes) -> Lanes:  # [..., 4, questions] to [..., queries]
+        return values.reshape(*values.shape[:-2], -1)
+
+    children = (*part.fixed.shape[:-2], 4, part.fixed.shape[-2])
+    fixed = [
+        lanes(jnp.broadcast_to(part.fixed[..., None, :, axis], children))
+        for axis in range(2)
+    ]
+    minus, plus = -part.half, part.half
+    moving = []
+    for axis, signs in enumerate(((minus, minus, plus, plus), (minus, plus) * 2)):
+        step = jnp.stack(signs)[:, None]
+        step = jnp.broadcast_to(step, children)
+        moving.append(lanes(jnp.asarray(part.centre)[..., None, :, axis] + step))
+    first, second = (fixed, moving) if kind.is_outgoing else (moving, fixed)
+    return first[0], first[1], second[0], second[1]
+
+
 def coordinate_rows(
-    coordinates: tuple[str, ...],
-    source: Float[Array, "... 2"],
-    target: Float[Array, "... 2"],
-) -> list[Float[Array, "..."]]:
+    coordinates: tuple[str, ...], part: Points | Quads, kind: Kind
+) -> list[Lanes]:
     """The CPPN inputs named by `coordinates`, one array each."""
-    x1, y1, x2, y2 = source[..., 0], source[..., 1], target[..., 0], target[..., 1]
+    ends = _ends_of_points if isinstance(part, Points) else _ends_of_quads
+    x1, y1, x2, y2 = ends(part, kind)  # pyright: ignore[reportArgumentType]
     dx, dy = x2 - x1, y2 - y1
     available = {
         "x1": x1,
@@ -159,92 +212,106 @@ def run_together(
     return lax.fori_loop(0, jnp.max(genome[:, 1]), run_row, values)
 
 
-def _run_block_alone(tables, plan, source, target, language, size):
+def _part(questions: Points | Quads, take) -> Points | Quads:
+    """Some of the questions; numbers that all share stay as they are."""
+    return type(questions)(*(take(q) if jnp.ndim(q) else q for q in questions))
+
+
+def _run_block_alone(tables, plan, questions, language, kind, size):
     num_outputs = tables.genome.shape[1] - 2
+    num = size // kind.num_queries
+    num_rows = num_outputs * kind.num_queries
 
     def run_block(b, carry):
         result, values = carry
         start = plan.blocks[b, START]
         zero = jnp.zeros_like(start)  # indices must share a dtype, also under x64
         genome = tables.genome[plan.blocks[b, GENOME]]
-        rows = coordinate_rows(
-            language.coordinates,
-            lax.dynamic_slice_in_dim(source, start, size),
-            lax.dynamic_slice_in_dim(target, start, size),
-        )
+        part = _part(questions, lambda q: lax.dynamic_slice_in_dim(q, start, num))
+        rows = coordinate_rows(language.coordinates, part, kind)
         values = _fill_inputs(values, rows)
         values = run_alone(tables, genome, values, language)
-        for o in range(num_outputs):
-            new = lax.dynamic_index_in_dim(values, genome[2 + o], keepdims=False)
-            # Spare lanes reach into other blocks. After a block of the largest size
-            # those are still to come; else what is there is put back.
-            if size < BLOCK_SIZES[0]:
-                is_real = jnp.arange(size, dtype=jnp.int32) < plan.blocks[b, LENGTH]
-                old = lax.dynamic_slice(result, (zero + o, start), (1, size))[0]
-                new = jnp.where(is_real, new, old)
-            result = lax.dynamic_update_slice(result, new[None], (zero + o, start))
-        return result, values
+        new = (
+            values[genome[2:]]
+            if num_outputs > 1
+            else lax.dynamic_slice_in_dim(values, genome[2], 1)
+        )
+        new = new.reshape(num_rows, num)
+        # Spare lanes reach into other blocks. After a block of the largest size those
+        # are still to come; else what is there is put back.
+        if size < BLOCK_SIZES[0]:
+            is_real = jnp.arange(num, dtype=jnp.int32) < plan.blocks[b, LENGTH]
+            old = lax.dynamic_slice(result, (zero, start), (num_rows, num))
+            new = jnp.where(is_real[None], new, old)
+        return lax.dynamic_update_slice(result, new, (zero, start)), values
 
     return run_block
 
 
-def _run_blocks_together(tables, plan, source, target, language, size, num_blocks):
-    num_queries = source.shape[0]
+def _run_blocks_together(tables, plan, questions, language, kind, size, num_blocks):
+    length = questions[0].shape[0]
+    num = size // kind.num_queries
+    num_outputs = tables.genome.shape[1] - 2
     stop = plan.bounds[-1]
-    lanes = jnp.arange(size, dtype=jnp.int32)[None]
+    offsets = jnp.arange(num, dtype=jnp.int32)[None]
 
     def run_blocks(c, result):
         first = plan.bounds[-2] + c * num_blocks
         nth = first + jnp.arange(num_blocks, dtype=jnp.int32)
         blocks = plan.blocks[jnp.minimum(nth, plan.blocks.shape[0] - 1)]
         genome = tables.genome[blocks[:, GENOME]]
-        where = blocks[:, START, None] + lanes
-        rows = coordinate_rows(
-            language.coordinates,
-            jnp.take(source, where, axis=0, mode="clip"),
-            jnp.take(target, where, axis=0, mode="clip"),
+        where = blocks[:, START, None] + offsets
+        part = _part(
+            questions, lambda q: jnp.take(jnp.asarray(q), where, axis=0, mode="clip")
         )
-        values = jnp.zeros((language.num_slots, num_blocks, size), source.dtype)
+        rows = coordinate_rows(language.coordinates, part, kind)
+        values = jnp.zeros((language.num_slots, num_blocks, size), result.dtype)
         values = _fill_inputs(values, rows)
         values = run_together(tables, genome, values, language)
         outputs = jnp.take_along_axis(
             values, genome[:, 2:].T[:, :, None], axis=0, mode="clip"
         )
-        is_real = (lanes < blocks[:, LENGTH, None]) & (nth[:, None] < stop)
-        where = jnp.where(is_real, where, num_queries)
+        outputs = outputs.reshape(num_outputs, num_blocks, kind.num_queries, num)
+        outputs = outputs.transpose(0, 2, 1, 3).reshape(-1, num_blocks, num)
+        is_real = (offsets < blocks[:, LENGTH, None]) & (nth[:, None] < stop)
+        where = jnp.where(is_real, where, length)
         return result.at[:, where].set(outputs, mode="drop")
 
     return run_blocks
 
 
-@functools.partial(jax.jit, static_argnames=("language", "sizes", "crumb", "crumbs"))
+@functools.partial(
+    jax.jit, static_argnames=("language", "kind", "sizes", "crumb", "crumbs")
+)
 def run_queries(
     tables: Tables,
     plan: Plan,
-    source: Float[Array, "queries 2"],
-    target: Float[Array, "queries 2"],
+    questions: Points | Quads,
     *,
     language: Language,
-    sizes: tuple[int, ...] = BLOCK_SIZES,
-    crumb: int = CRUMB_SIZE,
-    crumbs: int = CRUMBS,
-) -> Float[Array, "outputs queries"]:
-    """CPPN outputs of all queries of a plan.
+    kind: Kind,
+    sizes: tuple[int, ...],
+    crumb: int,
+    crumbs: int,
+) -> Float[Array, "rows questions"]:
+    """CPPN outputs of all questions of a plan.
 
-    Blocks of `sizes` run alone, blocks of `crumb` queries run together, `crumbs` of
-    them at a time.
+    Blocks of `sizes` queries run alone, blocks of `crumb` queries run together,
+    `crumbs` of them at a time. Row `o * kind.num_queries + q` of the result is output
+    o of each question's query q.
     """
-    num_outputs = tables.genome.shape[1] - 2
-    result = jnp.zeros((num_outputs, source.shape[0]), source.dtype)
+    num_rows = (tables.genome.shape[1] - 2) * kind.num_queries
+    dtype = questions[0].dtype
+    result = jnp.zeros((num_rows, questions[0].shape[0]), dtype)
     for s, size in enumerate(sizes):
-        run_block = _run_block_alone(tables, plan, source, target, language, size)
+        run_block = _run_block_alone(tables, plan, questions, language, kind, size)
         # Slots are written before they are read, so blocks may share the memory.
-        values = jnp.zeros((language.num_slots, size), source.dtype)
+        values = jnp.zeros((language.num_slots, size), dtype)
         result, _ = lax.fori_loop(
             plan.bounds[s], plan.bounds[s + 1], run_block, (result, values)
         )
     run_blocks = _run_blocks_together(
-        tables, plan, source, target, language, crumb, crumbs
+        tables, plan, questions, language, kind, crumb, crumbs
     )
     num_groups = (plan.bounds[-1] - plan.bounds[-2] + crumbs - 1) // crumbs
     return lax.fori_loop(0, num_groups, run_blocks, result)

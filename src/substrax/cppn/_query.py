@@ -22,12 +22,17 @@ from ._kernel import (
     CRUMB_SIZE,
     CRUMBS,
     TAIL,
+    Kind,
     Language,
     Plan,
+    Points,
+    Quads,
     Tables,
     run_queries,
 )
 from ._program import Programs
+
+Questions = Points | Quads
 
 _CHUNK_SIZES = (1 << 12, 1 << 17)
 """Queries that one kernel call takes: a batch is padded to one of these."""
@@ -75,16 +80,18 @@ class _Scratch(threading.local):
     def __init__(self) -> None:
         self.buffers: dict[tuple[str, int, np.dtype], np.ndarray] = {}
 
-    def padded(self, name: str, points: np.ndarray, length: int) -> np.ndarray:
-        key = (name, length, points.dtype)
+    def padded(
+        self, name: str, points: np.ndarray, length: int, dtype: np.dtype
+    ) -> np.ndarray:
+        key = (name, length, dtype)
         if key not in self.buffers:
-            raw = np.zeros(length * 2 * points.itemsize + 64, np.uint8)
+            raw = np.zeros(length * 2 * dtype.itemsize + 64, np.uint8)
             offset = -raw.ctypes.data % 64
-            used = raw[offset : offset + length * 2 * points.itemsize]
-            self.buffers[key] = used.view(points.dtype).reshape(length, 2)
+            used = raw[offset : offset + length * 2 * dtype.itemsize]
+            self.buffers[key] = used.view(dtype).reshape(length, 2)
         buffer = self.buffers[key]
         # Lanes behind the end are computed and dropped: any finite point will do.
-        buffer[: points.shape[0]] = points[:length]
+        buffer[: points.shape[0]] = points
         return buffer
 
 
@@ -92,9 +99,12 @@ _scratch = _Scratch()
 
 
 def plan_blocks(
-    genome: Int[np.ndarray, " runs"], counts: Int[np.ndarray, " runs"], cut: _Cut
+    genome: Int[np.ndarray, " runs"],
+    counts: Int[np.ndarray, " runs"],
+    cut: _Cut,
+    num_queries: int,
 ) -> Plan:
-    """Cuts consecutive runs of queries, each of one genome, into blocks.
+    """Cuts consecutive runs of questions, each of one genome, into blocks.
 
     Large blocks first; a remainder that fills more than half of a block takes that
     block, anything less is left to the next smaller size.
@@ -103,12 +113,13 @@ def plan_blocks(
     rest = counts
     parts = []
     bounds = [0]
-    for size in (*cut.sizes, cut.crumb):
+    for block in (*cut.sizes, cut.crumb):
+        size = block // num_queries
         full, left = np.divmod(rest, size)
-        if size == cut.crumb:
+        if block == cut.crumb:
             take = full + (left > 0)
-        elif size == cut.sizes[-1]:
-            take = full + (left > cut.threshold)
+        elif block == cut.sizes[-1]:
+            take = full + (left > cut.threshold // num_queries)
         else:
             take = full + (left > size // 2)
         total = int(take.sum())
@@ -289,12 +300,40 @@ class QueryEngine:
         target: Float[np.ndarray, "queries 2"],
     ) -> Float[np.ndarray, "outputs queries"]:
         """The fast path: queries in runs of one genome each, checked by the caller."""
-        total = source.shape[0]
-        result = np.empty((self.programs.num_outputs, total), self.dtype)
-        chunks = list(_chunks(np.asarray(genome), np.asarray(counts), total))
+        return self._ask(genome, counts, Points(source, target), Kind())
+
+    def query_quads(
+        self,
+        genome: Int[np.ndarray, " runs"],
+        counts: Int[np.ndarray, " runs"],
+        fixed: Float[np.ndarray, "quads 2"],
+        centre: Float[np.ndarray, "quads 2"],
+        half: float,
+        *,
+        outgoing: bool,
+    ) -> Float[np.ndarray, "outputs 4 quads"]:
+        """Outputs at the four children of cells, seen from fixed points.
+
+        The children lie at `centre` plus or minus `half` along both axes, in the order
+        (-,-), (-,+), (+,-), (+,+). `fixed` is the links' source if `outgoing`, else
+        their target.
+        """
+        quads = Quads(fixed, centre, np.asarray(half, self.dtype))
+        result = self._ask(genome, counts, quads, Kind(4, outgoing))
+        return result.reshape(-1, 4, fixed.shape[0])
+
+    def _ask(
+        self, genome: np.ndarray, counts: np.ndarray, questions: Questions, kind: Kind
+    ) -> np.ndarray:
+        total = questions[0].shape[0]
+        num_rows = self.programs.num_outputs * kind.num_queries
+        result = np.empty((num_rows, total), self.dtype)
+        chunks = list(
+            _chunks(np.asarray(genome), np.asarray(counts), total, kind.num_queries)
+        )
 
         def run(chunk):
-            self._run_chunk(source, target, result, *chunk)
+            self._run_chunk(questions, kind, result, *chunk)
 
         if len(chunks) > 1 and num_workers() > 1 and self._cut is _CPU:
             _ = self._tables, self._language  # made before the threads ask for them
@@ -304,17 +343,21 @@ class QueryEngine:
                 run(chunk)
         return result
 
-    def _run_chunk(self, source, target, result, begin, stop, genome, counts) -> None:
+    def _run_chunk(self, questions, kind, result, begin, stop, genome, counts) -> None:
         size = stop - begin
-        length = TAIL + next(c for c in _CHUNK_SIZES if c >= size)
-        plan = plan_blocks(genome, counts, self._cut)
+        chunk = next(c for c in _CHUNK_SIZES if c >= size * kind.num_queries)
+        length = (chunk + TAIL) // kind.num_queries
+        part = [
+            _scratch.padded(str(k), q[begin:stop], length, self.dtype) if q.ndim else q
+            for k, q in enumerate(questions)
+        ]
         run = functools.partial(
             run_queries,
             self._tables,
-            plan,
-            _scratch.padded("source", source[begin:stop], length),
-            _scratch.padded("target", target[begin:stop], length),
+            plan_blocks(genome, counts, self._cut, kind.num_queries),
+            type(questions)(*part),
             language=self._language,
+            kind=kind,
             sizes=self._cut.sizes,
             crumb=self._cut.crumb,
             crumbs=self._cut.crumbs,
@@ -327,12 +370,12 @@ class QueryEngine:
         result[:, begin:stop] = np.asarray(values)[:, :size]
 
 
-def _chunks(genome: np.ndarray, counts: np.ndarray, total: int):
+def _chunks(genome: np.ndarray, counts: np.ndarray, total: int, num_queries: int):
     """Cuts a batch where a kernel call is full; a run may span several calls."""
     ends = np.cumsum(counts)
     begin = 0
     while begin < total:
-        stop = min(total, begin + _CHUNK_SIZES[-1])
+        stop = min(total, begin + _CHUNK_SIZES[-1] // num_queries)
         first = int(np.searchsorted(ends, begin, side="right"))
         last = int(np.searchsorted(ends, stop, side="left")) + 1
         if last - first > _MAX_RUNS:

@@ -82,11 +82,14 @@ class EMRRule:
             if level > self.initial_depth:
                 varying = u if self.field == "output" else weight
                 active = block_variance(varying) > self.variance_threshold  # eq. 2
-                quads, weight = quads.select(active), weight[active]
+                quads, weight = quads.select(active), weight[:, active]
             strong = np.abs(weight) > self.weight_threshold
-            candidates = candidates_of(fields, quads, weight, strong, classes)
             if self.band_threshold > 0:
-                candidates = in_band(queries, fields, candidates, self.band_threshold)
+                candidates = in_band(
+                    queries, fields, quads, weight, strong, self.band_threshold, classes
+                )
+            else:
+                candidates = candidates_of(fields, quads, weight, strong, classes)
             found.append(permitted(queries, fields, candidates).expressed())
             if not quads.num:
                 break

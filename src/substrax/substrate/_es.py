@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 
 from ._emr import check_depth, check_threshold
 from ._fields import Fields, Quads, Queries, Values, block_variance
-from ._rules import Expressed, candidates_of, in_band, permitted
+from ._rules import Expressed, in_band, permitted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,10 +63,15 @@ class ESRule:
         for level, tested in self._extract(tree):
             # Cheap tests first: a band test costs queries.
             worth = tested & (level.weight != 0)
-            candidates = candidates_of(
-                fields, level.quads, level.weight, worth, classes
+            candidates = in_band(
+                queries,
+                fields,
+                level.quads,
+                level.weight,
+                worth,
+                self.band_threshold,
+                classes,
             )
-            candidates = in_band(queries, fields, candidates, self.band_threshold)
             found.append(permitted(queries, fields, candidates).expressed())
         return Expressed.concatenate(found, queries.engine.dtype)
 
@@ -87,13 +92,13 @@ class ESRule:
                 divided = np.ones(quads.num, bool)
             else:
                 divided = block_variance(weight) > self.division_threshold
-            divided_cells = np.repeat(divided[:, None], 4, axis=1)
+            cells = np.broadcast_to(divided, (4, quads.num))
             children = quads.select(divided).children()
             if level == 0 and fields.outgoing:
                 may_lead_up = _may_lead_up(fields)
-                divided_cells &= may_lead_up
-                children = children.select(may_lead_up[divided].ravel())
-            tree.append(_TreeLevel(quads, weight, divided_cells))
+                cells = cells & may_lead_up
+                children = children.select(may_lead_up.T[divided].ravel())
+            tree.append(_TreeLevel(quads, weight, cells))
             if not children.num:
                 break
             quads = children
@@ -104,11 +109,13 @@ class ESRule:
         variances = _leaf_variances(tree)
         reached = np.ones(tree[0].quads.num, bool)
         for level, variance in zip(tree, variances, strict=True):
-            hands_over = (
-                reached[:, None] & level.divided & (variance > self.variance_threshold)
-            )
-            yield level, reached[:, None] & ~hands_over
-            reached = hands_over[level.divided]
+            everyone = np.broadcast_to(reached, level.weight.shape)
+            if variance is None:
+                yield level, everyone
+                continue
+            hands_over = reached & level.divided & (variance > self.variance_threshold)
+            yield level, everyone & ~hands_over
+            reached = hands_over.T[level.divided.T]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,11 +124,11 @@ class _TreeLevel:
     cells that are `divided`, in order."""
 
     quads: Quads
-    weight: Float[np.ndarray, "quads 4"]
-    divided: Bool[np.ndarray, "quads 4"]
+    weight: Float[np.ndarray, "4 quads"]
+    divided: Bool[np.ndarray, "4 quads"]
 
 
-def _may_lead_up(fields: Fields) -> Bool[np.ndarray, "fields 4"]:
+def _may_lead_up(fields: Fields) -> Bool[np.ndarray, "4 fields"]:
     """Whether cells of level 0 reach above the field's point.
 
     Links run upwards, so nothing can be expressed within a cell of level 0 whose upper
@@ -130,39 +137,54 @@ def _may_lead_up(fields: Fields) -> Bool[np.ndarray, "fields 4"]:
     """
     lower = fields.point[:, 1] < 0.0
     ones = np.ones(fields.num, bool)
-    return np.column_stack([lower, ones, lower, ones])
+    return np.stack([lower, ones, lower, ones])
 
 
-def _leaf_variances(tree: list[_TreeLevel]) -> list[Float[np.ndarray, "quads 4"]]:
-    """For each cell, the variance over the leaves below it; 0 for a leaf.
+def _leaf_variances(
+    tree: list[_TreeLevel],
+) -> list[Float[np.ndarray, "4 quads"] | None]:
+    """For each cell, the variance over the leaves below it; None for levels of leaves.
 
     Bottom up by counts, means and sums of squared deviations, in float64; the mean is
     taken relative to the first child, so that equal leaves have variance 0 exactly.
     """
-    result: list[np.ndarray] = []
-    below: tuple[np.ndarray, ...] | None = None
+    result: list[np.ndarray | None] = []
+    below: tuple[np.ndarray, ...] = ()
     for level in reversed(tree):
-        count = np.ones(level.weight.shape)
         mean = level.weight.astype(np.float64)
-        deviation = np.zeros(level.weight.shape)
-        if below is not None:
-            count[level.divided], mean[level.divided], deviation[level.divided] = below
+        if not level.divided.any():
+            result.append(None)
+            below = _pool(None, mean, None)
+            continue
+        count, deviation = np.ones(mean.shape), np.zeros(mean.shape)
+        divided = level.divided.T
+        for all_cells, pooled in zip((count, mean, deviation), below, strict=True):
+            rows = all_cells.T.copy()
+            rows[divided] = pooled
+            all_cells[:] = rows.T
         result.append(deviation / count)
         below = _pool(count, mean, deviation)
     return result[::-1]
 
 
 def _pool(
-    count: Float[np.ndarray, "quads 4"],
-    mean: Float[np.ndarray, "quads 4"],
-    deviation: Float[np.ndarray, "quads 4"],
+    n: Float[np.ndarray, "4 quads"] | None,
+    m: Float[np.ndarray, "4 quads"],
+    s: Float[np.ndarray, "4 quads"] | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Statistics of the four members of each quad taken together."""
-    # Members as planes: NumPy is slow at reducing rows of four.
-    n, m, s = (x.T.copy(order="C") for x in (count, mean, deviation))
-    total = ((n[0] + n[1]) + n[2]) + n[3]
-    shift = n[1] * (m[1] - m[0]) + n[2] * (m[2] - m[0]) + n[3] * (m[3] - m[0])
-    centre = m[0] + shift / total
-    m -= centre
-    s += n * m * m
-    return total, centre, ((s[0] + s[1]) + s[2]) + s[3]
+    """Counts, means and squared deviations of the members of each quad together.
+
+    Without counts and deviations, members are leaves.
+    """
+    if n is None or s is None:
+        shift = ((m[1] - m[0]) + (m[2] - m[0])) + (m[3] - m[0])
+        centre = m[0] + shift / 4.0
+        squares = (m - centre) ** 2
+        total = np.full(centre.shape, 4.0)
+    else:
+        total = ((n[0] + n[1]) + n[2]) + n[3]
+        shift = n[1] * (m[1] - m[0]) + n[2] * (m[2] - m[0]) + n[3] * (m[3] - m[0])
+        centre = m[0] + shift / total
+        squares = s + n * (m - centre) ** 2
+    pooled = ((squares[0] + squares[1]) + squares[2]) + squares[3]
+    return total, centre, pooled

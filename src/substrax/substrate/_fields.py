@@ -13,7 +13,7 @@ batch.
 
 import dataclasses
 import time
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -38,18 +38,30 @@ class Queries:
     def has_leo(self) -> bool:
         return self.engine.programs.num_outputs > 1
 
-    def outputs(
-        self,
-        genome: Int[np.ndarray, " runs"],
-        counts: Int[np.ndarray, " runs"],
-        source: Float[np.ndarray, "queries 2"],
-        target: Float[np.ndarray, "queries 2"],
-    ) -> Float[np.ndarray, "outputs queries"]:
-        """CPPN outputs, for queries in runs of one genome each."""
+    def of_quads(
+        self, fields: "Fields", quads: "Quads"
+    ) -> Float[np.ndarray, "outputs 4 quads"]:
+        """CPPN outputs at all members of quads."""
+        step = 2.0**-quads.level
+        centre = np.empty((quads.num, 2), self.engine.dtype)
+        centre[:, 0] = (2 * quads.i + 1) * step - 1
+        centre[:, 1] = (2 * quads.j + 1) * step - 1
+        genome, counts = run_lengths(fields.genome)
+        bounds = np.searchsorted(quads.field, np.concatenate([[0], np.cumsum(counts)]))
+        counts = np.diff(bounds)
+        wanted = counts > 0
+        fixed = fields.point.astype(self.engine.dtype)[quads.field]
         began = time.perf_counter()
-        result = self.engine.query_runs(genome, counts, source, target)
+        result = self.engine.query_quads(
+            genome[wanted],
+            counts[wanted],
+            fixed,
+            centre,
+            step / 2,
+            outgoing=fields.outgoing,
+        )
         self.seconds += time.perf_counter() - began
-        self.count += source.shape[0]
+        self.count += 4 * quads.num
         return result
 
     def of_points(
@@ -58,9 +70,13 @@ class Queries:
         source: Float[np.ndarray, "queries 2"],
         target: Float[np.ndarray, "queries 2"],
     ) -> Float[np.ndarray, "outputs queries"]:
-        """The same for a sorted genome index of each query."""
+        """CPPN outputs at pairs of points, best sorted by genome."""
         runs, counts = run_lengths(genome)
-        return self.outputs(runs, counts, source, target)
+        began = time.perf_counter()
+        result = self.engine.query_runs(runs, counts, source, target)
+        self.seconds += time.perf_counter() - began
+        self.count += source.shape[0]
+        return result
 
 
 def run_lengths(sorted_values: Int[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +111,9 @@ class Fields:
 class Quads:
     """Quads of one level: the children of cells (i, j) of the level above.
 
-    At level 0 the parent is the root and (i, j) = (0, 0). Sorted by field.
+    At level 0 the parent is the root and (i, j) = (0, 0). Sorted by field. Member m of
+    a quad is cell (2i + m // 2, 2j + m % 2). What is known of members comes as arrays
+    (4, quads), which suits vector instructions.
     """
 
     level: int
@@ -115,77 +133,35 @@ class Quads:
     def select(self, which: np.ndarray | slice) -> "Quads":
         return Quads(self.level, self.field[which], self.i[which], self.j[which])
 
-    def cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Indices (i, j) of the members, each (quads, 4)."""
-        i = (2 * self.i)[:, None] + np.array([0, 0, 1, 1], np.int32)
-        j = (2 * self.j)[:, None] + np.array([0, 1, 0, 1], np.int32)
-        return i, j
-
     def children(self) -> "Quads":
-        """One quad of the next level for each member, in order."""
-        i, j = self.cells()
+        """One quad of the next level for each member, in Z-order."""
+        i = np.repeat(2 * self.i, 4).reshape(-1, 4)
+        j = np.repeat(2 * self.j, 4).reshape(-1, 4)
+        i[:, 2:] += 1
+        j[:, 1::2] += 1
         return Quads(self.level + 1, np.repeat(self.field, 4), i.ravel(), j.ravel())
 
 
 def block_variance(
-    values: Float[np.ndarray, "quads 4"],
+    values: Float[np.ndarray, "4 quads"],
 ) -> Float[np.ndarray, " quads"]:
     """var4: the population variance over the members of each quad."""
-    result = np.empty(values.shape[0], values.dtype)
+    result = np.empty(values.shape[1], values.dtype)
     quarter = values.dtype.type(0.25)
-    for begin in range(0, values.shape[0], _PIECE):
-        a, b, c, d = values[begin : begin + _PIECE].T.copy(order="C")
-        mean = (((a + b) + c) + d) * quarter
-        for x in (a, b, c, d):
-            x -= mean
-            x *= x
-        result[begin : begin + _PIECE] = (((a + b) + c) + d) * quarter
+    for begin in range(0, values.shape[1], _PIECE):
+        members = values[:, begin : begin + _PIECE]
+        mean = (((members[0] + members[1]) + members[2]) + members[3]) * quarter
+        squares = members - mean
+        squares *= squares
+        total = ((squares[0] + squares[1]) + squares[2]) + squares[3]
+        result[begin : begin + _PIECE] = total * quarter
     return result
 
 
-def _centre_coordinates(level: int, dtype: np.dtype, parent: np.ndarray):
-    """Coordinates along one axis of the two rows of members of each quad."""
-    step = dtype.type(2.0 ** -(level + 1))
-    low = (4 * parent + 1).astype(dtype) * step - dtype.type(1)
-    return low, low + 2 * step
-
-
-def query_quads(
-    queries: Queries, fields: Fields, quads: Quads
-) -> Float[np.ndarray, "outputs quads 4"]:
-    """CPPN outputs at all members of quads."""
-    dtype = queries.engine.dtype
-    fixed = np.empty((quads.num, 4, 2), dtype)
-    moving = np.empty((quads.num, 4, 2), dtype)
-    point = fields.point.astype(dtype)
-    for begin in range(0, quads.num, _PIECE):
-        part = slice(begin, begin + _PIECE)
-        fixed[part] = point[quads.field[part]][:, None]
-        low, high = _centre_coordinates(quads.level, dtype, quads.i[part])
-        moving[part, :2, 0] = low[:, None]
-        moving[part, 2:, 0] = high[:, None]
-        low, high = _centre_coordinates(quads.level, dtype, quads.j[part])
-        moving[part, 0::2, 1] = low[:, None]
-        moving[part, 1::2, 1] = high[:, None]
-    source, target = (fixed, moving) if fields.outgoing else (moving, fixed)
-    genome, counts = run_lengths(fields.genome)
-    bounds = np.searchsorted(quads.field, np.concatenate([[0], np.cumsum(counts)]))
-    per_genome = 4 * np.diff(bounds)
-    wanted = per_genome > 0
-    values = queries.outputs(
-        genome[wanted],
-        per_genome[wanted],
-        source.reshape(-1, 2),
-        target.reshape(-1, 2),
-    )
-    return values.reshape(-1, quads.num, 4)
-
-
-@runtime_checkable
 class Values(Protocol):
     """Where the CPPN outputs at quads come from."""
 
-    def at(self, quads: Quads) -> Float[np.ndarray, "outputs quads 4"]:
+    def at(self, quads: Quads) -> Float[np.ndarray, "outputs 4 quads"]:
         """Outputs at the members of quads of the batch."""
         ...
 
@@ -197,8 +173,8 @@ class FrontierValues:
     queries: Queries
     fields: Fields
 
-    def at(self, quads: Quads) -> Float[np.ndarray, "outputs quads 4"]:
-        return query_quads(self.queries, self.fields, quads)
+    def at(self, quads: Quads) -> Float[np.ndarray, "outputs 4 quads"]:
+        return self.queries.of_quads(self.fields, quads)
 
 
 class EagerValues:
@@ -208,27 +184,18 @@ class EagerValues:
         self.levels = []
         quads = Quads.roots(fields.num)
         for level in range(depth + 1):
-            self.levels.append(query_quads(queries, fields, quads))
+            self.levels.append(queries.of_quads(fields, quads))
             if level < depth:
                 quads = quads.children()
         # Children are enumerated in Z-order: a quad's place within its field is its
         # parent's Morton code.
 
-    def at(self, quads: Quads) -> Float[np.ndarray, "outputs quads 4"]:
-        place = np.zeros(quads.num, np.int64)
+    def at(self, quads: Quads) -> Float[np.ndarray, "outputs 4 quads"]:
+        place = quads.field.astype(np.int64) * 4**quads.level
         for bit in range(quads.level):
             place |= ((quads.i >> bit) & 1).astype(np.int64) << (2 * bit + 1)
             place |= ((quads.j >> bit) & 1).astype(np.int64) << (2 * bit)
-        return self.levels[quads.level][
-            :, quads.field.astype(np.int64) * 4**quads.level + place
-        ]
+        return self.levels[quads.level][:, :, place]
 
 
 STRATEGIES = ("auto", "eager", "frontier")
-
-
-def make_values(strategy: str, queries: Queries, fields: Fields, depth: int) -> Values:
-    """The values of a strategy; `auto` is the frontier, which never asks more."""
-    if strategy == "eager":
-        return EagerValues(queries, fields, depth)
-    return FrontierValues(queries, fields)

@@ -91,6 +91,7 @@ def clean_up(
     Paths may run through inputs and outputs like through any other node.
     """
     alive = reached_from(is_start, links.source, links.target)
-    links = links.keep(alive[links.source] & alive[links.target])
+    # What a node reached from a start leads to is reached from it as well, so it does
+    # no harm that this walk also sees links between other nodes.
     alive &= reached_from(is_end, links.target, links.source)
     return links.keep(alive[links.source] & alive[links.target]), alive
