@@ -13,7 +13,7 @@ batch.
 
 import dataclasses
 import time
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -158,6 +158,7 @@ def block_variance(
     return result
 
 
+@runtime_checkable
 class Values(Protocol):
     """Where the CPPN outputs at quads come from."""
 
