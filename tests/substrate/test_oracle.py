@@ -97,7 +97,7 @@ def test_es_is_that_of_the_dense_oracle(seed: int, drawn: tuple[ESRule, Layout])
 
 
 @given(seed=SEEDS, drawn=es_settings(max_depth=1))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_es_is_that_of_the_recursive_quadtree(seed: int, drawn: tuple[ESRule, Layout]):
     check_es(seed, *drawn, dialect="neat-python", leo=False, dense=False, num=2)
 
