@@ -72,6 +72,7 @@ def genome_from_neat_python(
     max_nodes: int | None = None,
     max_links: int | None = None,
     prune_unfed: bool = True,
+    dtype: type[np.floating] = np.float32,
 ) -> Genome:
     """Turn a neat-python genome into ours.
 
@@ -80,7 +81,8 @@ def genome_from_neat_python(
     `input_ids` and `output_id` or `output_ids`; the ids of inputs and outputs, in
     order, which a genome object does not know; capacities, by default just enough.
     `prune_unfed=False` keeps nodes that nothing feeds, as neat-python 2 evaluates them
-    (as we do).
+    (as we do). `dtype` is that of biases and weights; float64 needs
+    `jax.enable_x64(True)` around the call.
 
     **Returns:** one genome. Inputs are numbered from 0 in the order of `input_ids`,
     outputs follow, then hidden nodes by ascending id; links get ids in the order of
@@ -122,7 +124,7 @@ def genome_from_neat_python(
     order = [*input_ids, *output_ids, *hidden]
     number = {node: index for index, node in enumerate(order)}
     return _assemble(
-        nodes, links, number, len(input_ids), evaluated, max_nodes, max_links
+        nodes, links, number, len(input_ids), evaluated, max_nodes, max_links, dtype
     )
 
 
@@ -134,6 +136,7 @@ def _assemble(
     evaluated: set[int],
     max_nodes: int | None,
     max_links: int | None,
+    dtype: type[np.floating],
 ) -> Genome:
     num_nodes, num_links = len(number), len(links)
     max_nodes = num_nodes if max_nodes is None else max_nodes
@@ -151,6 +154,8 @@ def _assemble(
         name: np.array(value)
         for name, value in vars(empty_genome(max_nodes, max_links)).items()
     }
+    for name in ("node_bias", "link_weight"):
+        arrays[name] = arrays[name].astype(dtype)
     for node, slot in number.items():
         arrays["node_id"][slot] = slot
         if slot >= num_inputs and node in evaluated:

@@ -7,6 +7,7 @@ from ._discover import Exploration as Exploration
 from ._discover import discover as discover
 from ._emr import EMRRule as EMRRule
 from ._es import ESRule as ESRule
+from ._fields import STRATEGIES as STRATEGIES
 from ._layout import Layout as Layout
 from ._layout import line as line
 from ._layout import normalise as normalise

@@ -1,0 +1,158 @@
+"""Conformance: replay a file of vectors and say what matches.
+
+A vector file (format: `tests/data/README.md`) holds CPPNs, substrate coordinates,
+parameters, and what PUREPLES built from them. Decoding each CPPN with rule `es` must
+give the same nodes, links, weights and outputs.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from .decoders import CPPNReading, es_hyperneat
+from .neat import Genome, genome_from_neat_python
+from .network import Networks, evaluate
+from .substrate import ESRule, Layout, WeightMap
+
+WEIGHT_TOLERANCE = {"f64": 1e-9, "f32": 1e-3}
+OUTPUT_TOLERANCE = {"f64": 1e-6, "f32": 1e-3}
+
+
+@dataclasses.dataclass(frozen=True)
+class CaseResult:
+    """One case: its number, and how it differs; no differences, it matches."""
+
+    case: int
+    differences: tuple[str, ...]
+
+    @property
+    def matches(self) -> bool:
+        return not self.differences
+
+
+def load_cases(path: str | Path) -> list[dict[str, Any]]:
+    """The cases of a vector file, with an error in words if it is not one."""
+    try:
+        document = json.loads(Path(path).read_text())
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}.") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not JSON ({error}).") from error
+    cases = document.get("cases") if isinstance(document, dict) else None
+    if not isinstance(cases, list) or not cases:
+        raise ValueError(
+            f"{path} is no vector file: it needs a list of cases under the key 'cases'."
+        )
+    return cases
+
+
+def verify_case(
+    case: Mapping[str, Any], *, strategy: str = "auto", precision: str = "f64"
+) -> tuple[str, ...]:
+    """How the network of one case differs from what the file says."""
+    parameters = case["params"]
+    layout = Layout(case["inputs"], case["outputs"])
+    decoder = es_hyperneat(
+        layout,
+        ESRule(
+            depth=parameters["max_depth"] - 1,
+            initial_depth=parameters["initial_depth"],
+            division_threshold=parameters["division_threshold"],
+            variance_threshold=parameters["variance_threshold"],
+            band_threshold=parameters["band_threshold"],
+            iteration_level=parameters["iteration_level"],
+        ),
+        reading=CPPNReading(
+            dialect="neat-python",
+            precision=precision,
+            activations=_activations(case["cppn"]),
+        ),
+        weight_map=WeightMap("deadzone", parameters["max_weight"]),
+        hidden_activation=parameters["activation"],
+        output_activation=parameters["activation"],
+        strategy=strategy,
+    )
+    # Genomes are float32 unless 64-bit numbers are switched on.
+    with jax.enable_x64(precision == "f64"):
+        genome = genome_from_neat_python(
+            case["cppn"], dtype=np.float64 if precision == "f64" else np.float32
+        )
+        population: Genome = jax.tree.map(lambda x: x[None], genome)
+    networks = decoder.decode(population)
+    return _differences(case, networks, precision)
+
+
+_USUAL = ("identity", "tanh", "sin", "gauss", "sigmoid")
+
+
+def _activations(cppn: Mapping[str, Any]) -> tuple[str, ...]:
+    """A set that most cases share, so that the kernel is compiled once for them."""
+    names = {node["activation"] for node in cppn["nodes"]}
+    return tuple(sorted(names | set(_USUAL)))
+
+
+def _differences(
+    case: Mapping[str, Any], network: Networks, precision: str
+) -> tuple[str, ...]:
+    points = network.node_point
+    num_terminals = network.num_inputs + network.num_outputs
+    hidden = {tuple(p) for p in points[num_terminals:].tolist()}
+    expected_hidden = {(float(x), float(y)) for x, y in case["hidden"]}
+    ends = np.concatenate(
+        [points[network.link_source], points[network.link_target]], axis=1
+    )
+    links = dict(
+        zip(map(tuple, ends.tolist()), network.link_weight.tolist(), strict=True)
+    )
+    expected = {tuple(map(float, c[:4])): float(c[4]) for c in case["connections"]}
+    notes = []
+    for name, found, wanted in (
+        ("nodes", hidden, expected_hidden),
+        ("links", links.keys(), expected.keys()),
+    ):
+        if extra := found - wanted:
+            notes.append(f"{len(extra)} {name} too many, such as {min(extra)}")
+        if missing := wanted - found:
+            notes.append(f"{len(missing)} {name} missing, such as {min(missing)}")
+    common = links.keys() & expected.keys()
+    worst = max((abs(links[k] - expected[k]) for k in common), default=0.0)
+    if worst > WEIGHT_TOLERANCE[precision]:
+        notes.append(f"a weight differs by {worst:.3g}")
+    settled = case.get("settle_outputs")
+    if settled is not None and not notes:
+        outputs = evaluate(network, case["settle_inputs"])[0]
+        worst = float(np.max(np.abs(outputs - np.asarray(settled)), initial=0.0))
+        if worst > OUTPUT_TOLERANCE[precision]:
+            notes.append(f"a settled output differs by {worst:.3g}")
+    return tuple(notes)
+
+
+def verify_file(
+    path: str | Path,
+    *,
+    strategy: str = "auto",
+    precision: str = "f64",
+    on_case: Callable[[int, int], None] = lambda done, total: None,
+) -> list[CaseResult]:
+    """Replays all cases of a file; `on_case(done, total)` is called after each."""
+    cases = load_cases(path)
+    results = []
+    for number, case in enumerate(cases):
+        name = case.get("case", number) if isinstance(case, Mapping) else number
+        try:
+            differences = verify_case(case, strategy=strategy, precision=precision)
+        except (KeyError, TypeError, IndexError) as error:
+            raise ValueError(
+                f"case {name} of {path} is incomplete or damaged "
+                f"({type(error).__name__}: {error})."
+            ) from error
+        except ValueError as error:
+            raise ValueError(f"case {name} of {path}: {error}") from error
+        results.append(CaseResult(int(name), differences))
+        on_case(number + 1, len(cases))
+    return results

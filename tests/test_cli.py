@@ -1,0 +1,91 @@
+"""The command line as a person meets it."""
+
+import copy
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from substrax.cli import main
+
+VECTORS = Path(__file__).parent / "data" / "pureples.json"
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """Few cases: small, with links, one of them on coordinates inside the plane."""
+    every = json.loads(VECTORS.read_text())["cases"]
+    small = [c for c in every if 0 < len(c["connections"]) < 40]
+    inside = [c for c in small if c["substrate"] == "inside"]
+    return [*small[:2], inside[0]]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(cases) -> str:
+        path = tmp_path / "vectors.json"
+        path.write_text(json.dumps({"cases": cases}))
+        return str(path)
+
+    return write
+
+
+@pytest.mark.parametrize("strategy", ["auto", "eager", "frontier"])
+def test_verify_counts_matching_cases(cases, write, capsys, strategy):
+    assert main(["verify", write(cases), "--strategy", strategy]) == 0
+    assert "3 of 3 cases match" in capsys.readouterr().out
+
+
+def test_verify_says_which_case_differs_and_how(cases, write, capsys):
+    changed = copy.deepcopy(cases)
+    del changed[1]["connections"][0]
+    changed[2]["connections"][0][4] += 0.5
+    assert main(["verify", write(changed)]) == 1
+    out = capsys.readouterr().out
+    assert f"case {changed[1]['case']}: 1 links too many" in out
+    assert f"case {changed[2]['case']}: a weight differs by 0.5" in out
+    assert "1 of 3 cases match" in out
+
+
+def test_verify_sees_wrong_settled_outputs(cases, write, capsys):
+    changed = copy.deepcopy([c for c in cases if c["settle_outputs"]][:1])
+    changed[0]["settle_outputs"][0][0] += 0.25
+    assert main(["verify", write(changed)]) == 1
+    assert "a settled output differs by 0.25" in capsys.readouterr().out
+
+
+def test_verify_prints_json(cases, write, capsys):
+    assert main(["verify", write(cases[:1]), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == {"cases": 1, "matching": 1, "different": {}}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("no json", "is not JSON"),
+        ("[]", "is no vector file"),
+        ('{"cases": []}', "is no vector file"),
+        ('{"cases": [{"case": 7}]}', "case 7 .* incomplete or damaged"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named(tmp_path, capsys, content, message):
+    path = tmp_path / "broken.json"
+    path.write_text(content)
+    assert main(["verify", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("substrax: ")
+    assert re.search(message, error)
+
+
+def test_a_missing_file_is_named(capsys):
+    assert main(["verify", "nowhere.json"]) == 2
+    assert "cannot read nowhere.json" in capsys.readouterr().err
+
+
+def test_an_unknown_activation_in_a_case_gets_a_suggestion(cases, write, capsys):
+    changed = copy.deepcopy(cases[:1])
+    changed[0]["cppn"]["nodes"][0]["activation"] = "tanhh"
+    assert main(["verify", write(changed)]) == 2
+    assert "did you mean 'tanh'" in capsys.readouterr().err
