@@ -1,0 +1,265 @@
+"""Settled and stepped evaluation against the oracle; bits that nothing may change."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from tests.network.support import (
+    assert_same_bits,
+    oracle_of,
+    random_networks,
+    samples_for,
+)
+
+import substrax.network._evaluate as evaluate_module
+from substrax.network import Networks, Stepper, evaluate
+
+SEEDS = range(4)
+TOLERANCE = {np.float64: 1e-12, np.float32: 1e-5}
+
+
+def each_input(networks: Networks, num: int = 6) -> np.ndarray:
+    """Other samples for each network."""
+    parts = [samples_for(networks, num, seed=g) for g in range(len(networks))]
+    return np.stack(parts)
+
+
+# ---------------------------------------------------------------------------- settled
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dialect", ["plain", "neat-python"])
+def test_settled_values_are_those_of_the_oracle(dialect: str, dtype) -> None:
+    """Each node once, in topological order; unfed nodes are 0, inputs hold."""
+    for seed in SEEDS:
+        networks = random_networks(seed, dtype=dtype, dialect=dialect)
+        samples = samples_for(networks, seed=seed)
+        values = evaluate(networks, samples)
+        assert values.dtype == dtype
+        assert values.shape == (len(networks), len(samples), networks.num_outputs)
+        for network, result in zip(networks, values, strict=True):
+            wanted = oracle_of(network).settled(samples)
+            np.testing.assert_allclose(result, wanted, rtol=0, atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_settled_values_are_what_stepping_reaches_when_nothing_changes(dtype) -> None:
+    """To the bit: both add up a node's links in their order."""
+    networks = random_networks(11, dtype=dtype)
+    samples = samples_for(networks)
+    longest = int(networks.num_nodes.max())
+    stepped = evaluate(networks, samples, steps=longest)
+    assert_same_bits(evaluate(networks, samples, steps=longest + 1), stepped)
+    np.testing.assert_array_equal(evaluate(networks, samples), stepped)
+
+
+def test_settled_values_keep_biases() -> None:
+    """`activation(bias + sum of weight * source)`, by hand: one hidden node, tanh."""
+    networks = random_networks(0, (1,), num_inputs=1, num_outputs=1)
+    tanh, sigmoid = networks.node_activation[2], networks.activation_ids[-1]
+    by_hand = Networks(
+        **{
+            **vars(networks),
+            "node_activation": np.array([0, sigmoid, tanh], np.int32),
+            "node_bias": np.array([0.0, 0.25, -0.5]),
+            "node_rank": np.array([0, 2, 1]),
+            "link_bounds": np.array([0, 3]),
+            "link_source": np.array([0, 2, 0], np.int32),
+            "link_target": np.array([2, 1, 1], np.int32),
+            "link_weight": np.array([2.0, 3.0, -1.0]),
+        }
+    )
+    x = np.array([[-0.3], [0.0], [0.8]])
+    hidden = np.tanh(2.0 * x - 0.5) if tanh == 1 else 2.0 * x - 0.5
+    wanted = 1 / (1 + np.exp(-(0.25 + 3.0 * hidden - x)))
+    np.testing.assert_allclose(evaluate(by_hand, x)[0], wanted, rtol=0, atol=1e-14)
+
+
+# ---------------------------------------------------------------------------- stepped
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_stepped_values_are_those_of_the_oracle(dtype) -> None:
+    """Synchronous updates from a zero state, inputs held."""
+    for seed in SEEDS:
+        networks = random_networks(seed, cyclic=True, dtype=dtype)
+        samples = samples_for(networks, seed=seed)
+        for steps in (None, 1, 3):
+            values = evaluate(networks, samples, steps=steps)
+            for network, result in zip(networks, values, strict=True):
+                count = network.steps if steps is None else steps
+                wanted = oracle_of(network).stepped(samples, count)
+                tolerance = 10 * TOLERANCE[dtype]  # errors go round the cycles
+                np.testing.assert_allclose(result, wanted, rtol=0, atol=tolerance)
+
+
+def test_state_is_carried_from_call_to_call() -> None:
+    """Two calls with held inputs are one with twice as many steps."""
+    networks = random_networks(3, cyclic=True, steps=3)
+    inputs = each_input(networks)
+    stepper = Stepper.of(networks)
+    state, first = stepper(stepper.start(6), inputs)
+    assert_same_bits(np.asarray(first), evaluate(networks, inputs, steps=3))
+    state, second = stepper(state, inputs)
+    assert_same_bits(np.asarray(second), evaluate(networks, inputs, steps=6))
+
+
+def test_stepper_is_pure_and_answers_to_changing_inputs() -> None:
+    networks = random_networks(4, cyclic=True, steps=2)
+    stepper = Stepper.of(networks)
+    inputs = [each_input(networks), -each_input(networks), 0.5 * each_input(networks)]
+    runs = []
+    for _ in range(2):
+        state, trace = stepper.start(6), []
+        for values in inputs:
+            state, outputs = stepper(state, values)
+            trace.append(np.asarray(outputs))
+        runs.append(np.stack(trace))
+    assert_same_bits(*runs)
+    for g, network in enumerate(networks):  # state is carried, inputs are not
+        alone = Stepper.of(network)
+        state = alone.start(6)
+        for values, wanted in zip(inputs, runs[0][:, g], strict=True):
+            state, outputs = alone(state, values[g : g + 1])
+            assert_same_bits(np.asarray(outputs)[0], wanted)
+
+
+def test_stepper_takes_one_batch_for_all_networks() -> None:
+    networks = random_networks(5, cyclic=True)
+    stepper = Stepper.of(networks)
+    samples = samples_for(networks)
+    _, outputs = stepper(stepper.start(6), samples)
+    assert_same_bits(np.asarray(outputs), evaluate(networks, samples))
+
+
+# ---------------------------------------------------- what changes no bit of a network
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("cyclic", [False, True])
+def test_population_is_its_networks_one_by_one(cyclic: bool, dtype) -> None:
+    for seed in SEEDS:
+        networks = random_networks(seed, cyclic=cyclic, dtype=dtype)
+        samples = samples_for(networks)
+        together = evaluate(networks, samples)
+        for network, wanted in zip(networks, together, strict=True):
+            assert_same_bits(evaluate(network, samples)[0], wanted)
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+def test_position_in_the_population_changes_no_bit(cyclic: bool) -> None:
+    networks = random_networks(2, cyclic=cyclic, dtype=np.float32)
+    samples = samples_for(networks)
+    straight = evaluate(networks, samples)
+    order = [3, 0, 4, 2, 1]
+    moved = Networks.join([networks[g] for g in order])
+    assert_same_bits(evaluate(moved, samples), straight[order])
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+@pytest.mark.parametrize(
+    "limits",
+    [{"_MAX_NODES": 1}, {"_MAX_LINKS": 30}, {"_MAX_NODES": 60}, {"_MAX_LANES": 4}],
+    ids=str,
+)
+def test_groups_and_lanes_change_no_bit(limits: dict[str, int], cyclic: bool) -> None:
+    networks = random_networks(6, cyclic=cyclic, dtype=np.float32)
+    inputs = each_input(networks, 11)
+    whole = evaluate(networks, inputs)
+    with mock.patch.multiple(evaluate_module, **limits):
+        assert_same_bits(evaluate(networks, inputs), whole)
+
+
+def test_large_networks_are_cut_into_chunks_that_change_no_bit() -> None:
+    """Thousands of links: chunks differ between one network and five."""
+    networks = random_networks(8, (900, 3, 300), dtype=np.float32)
+    samples = samples_for(networks)
+    values = evaluate(networks, samples)
+    for network, result in zip(networks, values, strict=True):
+        assert_same_bits(evaluate(network, samples)[0], result)
+        wanted = oracle_of(network).settled(samples)
+        np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-4)
+
+
+def test_samples_do_not_touch_each_other() -> None:
+    networks = random_networks(7, dtype=np.float32)
+    samples = samples_for(networks, 70)
+    values = evaluate(networks, samples)
+    for part in (slice(0, 1), slice(3, 9), slice(60, 70)):
+        assert_same_bits(evaluate(networks, samples[part]), values[:, part])
+
+
+def test_each_network_may_have_its_own_inputs() -> None:
+    networks = random_networks(9)
+    inputs = each_input(networks)
+    values = evaluate(networks, inputs)
+    for network, mine, wanted in zip(networks, inputs, values, strict=True):
+        assert_same_bits(evaluate(network, mine)[0], wanted)
+    same = np.broadcast_to(inputs[0], inputs.shape)
+    assert_same_bits(evaluate(networks, same), evaluate(networks, inputs[0]))
+
+
+# ------------------------------------------------------------------ nothing, and errors
+
+
+def test_nothing_to_do_gives_empty_results() -> None:
+    networks = random_networks(0, (1, 7))
+    assert evaluate(networks, np.zeros((0, 3))).shape == (2, 0, 2)
+    assert evaluate(networks.part(0, 0), np.zeros((4, 3))).shape == (0, 4, 2)
+
+
+@pytest.mark.parametrize(
+    "shape", [(3,), (4, 2), (3, 4, 3), (2, 4, 2), (1, 2, 4, 3)], ids=str
+)
+def test_inputs_of_a_wrong_shape_get_a_sentence(shape: tuple[int, ...]) -> None:
+    networks = random_networks(0, (1, 7))
+    with pytest.raises(ValueError, match=r"give \(samples, 3\) for all networks"):
+        evaluate(networks, np.zeros(shape))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_inputs_that_are_not_finite_get_a_sentence(value: float) -> None:
+    networks = random_networks(0, (1,))
+    with pytest.raises(ValueError, match="NaN or infinite; repair the inputs"):
+        evaluate(networks, np.full((1, 3), value))
+
+
+@pytest.mark.parametrize("steps", [0, -1])
+def test_steps_that_are_not_positive_get_a_sentence(steps: int) -> None:
+    with pytest.raises(ValueError, match="steps must be positive"):
+        evaluate(random_networks(0, (1,)), np.zeros((1, 3)), steps=steps)
+
+
+# ------------------------------------------------------------------------- populations
+
+
+def test_networks_are_a_sequence() -> None:
+    networks = random_networks(1)
+    assert len(networks) == 5
+    assert [len(n) for n in networks] == [1] * 5
+    assert networks.num_hidden.tolist() == [0, 1, 7, 40, 3]
+    assert networks[-1].num_hidden.tolist() == [3]
+    for index in (5, -6):
+        with pytest.raises(IndexError, match="among 5"):
+            networks[index]
+
+
+def test_join_undoes_part() -> None:
+    from tests.network.support import assert_same_networks
+
+    networks = random_networks(1)
+    parts = [networks.part(0, 2), networks.part(2, 2), networks.part(2, 5)]
+    assert_same_networks(Networks.join(parts), networks)
+
+
+def test_join_of_different_kinds_gets_a_sentence() -> None:
+    with pytest.raises(ValueError, match="differ in dialect"):
+        Networks.join(
+            [random_networks(0, (1,)), random_networks(0, (1,), dialect="neat-python")]
+        )
+    with pytest.raises(ValueError, match="differ in dtype"):
+        Networks.join(
+            [random_networks(0, (1,)), random_networks(0, (1,), dtype=np.float32)]
+        )
+    with pytest.raises(ValueError, match="at least one"):
+        Networks.join([])
