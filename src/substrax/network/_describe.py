@@ -84,25 +84,23 @@ def _diagnose(network: Networks) -> str:
                 "threshold, or let the CPPN see the outputs elsewhere."
             )
         return "empty: there is no link; all outputs are constant."
-    fed = np.unique(network.link_target)
-    outputs = np.arange(network.num_inputs, network.num_inputs + network.num_outputs)
-    unfed = np.setdiff1d(outputs, fed) - network.num_inputs
-    notes = []
-    if unfed.size:
-        names = ", ".join(map(str, unfed))
-        notes.append(f"nothing reaches output {names}, which is always 0.")
-    rng = np.random.default_rng(0)
-    probes = rng.uniform(-1, 1, (_PROBES, network.num_inputs))
+    probes = np.random.default_rng(0).uniform(-1, 1, (_PROBES, network.num_inputs))
     values = evaluate(network, probes)[0]
-    flat = [
-        o for o in range(network.num_outputs)
-        if o not in unfed and (values[:, o] == values[0, o]).all()
-    ]  # fmt: skip
-    if flat:
-        names = ", ".join(map(str, flat))
+    outputs = np.arange(network.num_outputs)
+    is_fed = np.isin(outputs + network.num_inputs, network.link_target)
+    is_flat = (values == values[0]).all(axis=0)
+    notes = [
+        f"nothing reaches output {o}, which is always {values[0, o]:g}."
+        for o in outputs[~is_fed]
+    ]
+    flat = outputs[is_fed & is_flat]
+    if flat.size:
+        reason = "its nodes are saturated, or the paths from the inputs carry nothing"
+        if not network.is_acyclic:
+            reason += f", or {network.steps} steps are too few to pass them"
         notes.append(
-            f"output {names} is constant ({_PROBES} random inputs gave one value): its "
-            "nodes are saturated, or the paths from the inputs carry nothing."
+            f"output {', '.join(map(str, flat))} is constant ({_PROBES} random inputs "
+            f"gave one value): {reason}."
         )
     return " ".join(notes)
 

@@ -275,6 +275,8 @@ def evaluate(
     own number) from a zero state.
     """
     array = _check_inputs(networks, inputs)
+    if steps is not None and steps < 1:
+        raise ValueError(f"steps must be positive, not {steps}.")
     num_samples = array.shape[1]
     result = np.empty((len(networks), num_samples, networks.num_outputs), array.dtype)
     lanes = min(_MAX_LANES, _round_up(num_samples, 4))

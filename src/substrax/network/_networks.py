@@ -92,7 +92,16 @@ class Networks:
     @staticmethod
     def join(parts: "list[Networks]") -> "Networks":
         """Networks of several populations of the same kind, behind each other."""
+        if not parts:
+            raise ValueError("joining needs at least one population of networks.")
         first = parts[0]
+        for name in ("num_inputs", "num_outputs", "dtype", "dialect", "steps"):
+            values = {getattr(p, name) for p in parts}
+            if len(values) > 1:
+                raise ValueError(
+                    f"networks that are joined differ in {name}: "
+                    f"{', '.join(map(str, values))}. Decode them alike."
+                )
         nodes = np.cumsum([0, *(p.node_bounds[-1] for p in parts)])
         links = np.cumsum([0, *(p.link_bounds[-1] for p in parts)])
 
@@ -111,6 +120,7 @@ class Networks:
             node_bounds=bounds("node_bounds", nodes),
             link_bounds=bounds("link_bounds", links),
             is_acyclic=all(p.is_acyclic for p in parts),
+            activation_ids=tuple(sorted({a for p in parts for a in p.activation_ids})),
             **{
                 name: together(name)
                 for name in (
