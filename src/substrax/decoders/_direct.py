@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+from jaxtyping import Int
 
 from ..cppn import (
     ACTIVATION_NAMES,
@@ -45,6 +46,9 @@ class Direct(AbstractDecoder):
     def __post_init__(self) -> None:
         check_dialect(self.dialect)
         check_precision(self.precision)
+        activation_set(self.activations or ())
+        if self.steps < 1:
+            raise ValueError(f"steps must be positive, not {self.steps}.")
 
     @property
     def num_genome_inputs(self) -> int:
@@ -73,10 +77,6 @@ class Direct(AbstractDecoder):
         order = np.lexsort((links.source, links.target, links.genome))
         first = bounds[links.genome[order]]
         link_counts = np.bincount(links.genome, minlength=num)
-        if self.activations is None:
-            names = [ACTIVATION_NAMES[a] for a in np.unique(graphs.activation)]
-        else:
-            names = self.activations
         is_input = graphs.is_input
         return Networks(
             num_inputs=self.num_inputs,
@@ -95,6 +95,26 @@ class Direct(AbstractDecoder):
             num_found=np.full(num, -1),
             is_acyclic=not self.is_recurrent,
             dialect=self.dialect,
-            activation_ids=activation_set(names),
+            activation_ids=self._activation_ids(graphs.activation[~is_input]),
             steps=self.steps,
         )
+
+    def _activation_ids(self, used: Int[np.ndarray, " nodes"]) -> tuple[int, ...]:
+        known = len(ACTIVATION_NAMES)
+        wrong = used[(used < 0) | (used >= known)]
+        if wrong.size:
+            raise ValueError(
+                f"activation id {int(wrong[0])} is unknown; ids are positions in "
+                f"ACTIVATION_NAMES, 0 to {known - 1}."
+            )
+        names = [ACTIVATION_NAMES[a] for a in np.unique(used)]
+        if self.activations is None:
+            return activation_set(names)
+        allowed = activation_set(self.activations)
+        extra = [n for n in names if activation_id(n) not in allowed]
+        if extra:
+            raise ValueError(
+                f"genomes use {', '.join(extra)}, which `activations` does not list; "
+                "add it there."
+            )
+        return allowed

@@ -45,25 +45,29 @@ class FixedSubstrate:
         Numbers count inputs first, then outputs, then hidden nodes.
         """
         layout = Layout(inputs, outputs)
-        points = np.asarray(hidden, np.float64).reshape(-1, 2)
-        if points.size:
-            Layout(points, layout.outputs)  # the same checks
-        pairs = np.asarray(links, np.int64)
+        points = _check_hidden(layout, hidden)
+        pairs = np.asarray(links)
+        if not pairs.size:
+            pairs = np.zeros((0, 2), np.int64)
+        if not np.issubdtype(pairs.dtype, np.integer):
+            raise ValueError(f"links name nodes by integers, not by {pairs.dtype}.")
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise ValueError(
-                f"links need the shape (n, 2): pairs of node numbers, not {pairs.shape}"
+                f"links need the shape (n, 2): pairs of node numbers, not "
+                f"{pairs.shape}."
             )
         num_nodes = len(layout.points) + len(points)
-        if pairs.size and (pairs.min() < 0 or pairs.max() >= num_nodes):
+        wrong = pairs[(pairs < 0) | (pairs >= num_nodes)]
+        if wrong.size:
             raise ValueError(
-                f"a link names node {pairs.max()}, but nodes are numbered 0 to "
+                f"a link names node {wrong[0]}, but nodes are numbered 0 to "
                 f"{num_nodes - 1}: inputs, outputs, hidden."
             )
         if (pairs[:, 1] < len(layout.inputs)).any():
             raise ValueError("a link leads into an input; inputs only send.")
         if len(np.unique(pairs, axis=0)) < len(pairs):
             raise ValueError("a pair of nodes is linked twice; give each link once.")
-        source, target = pairs.T
+        source, target = pairs.astype(np.int64).T
         rank = longest_paths(source, target, num_nodes)
         if rank is None:
             rank = np.zeros(num_nodes, np.int64)
@@ -114,6 +118,34 @@ class FixedSubstrate:
         )
 
 
+def _check_hidden(layout: Layout, hidden: ArrayLike) -> Float[np.ndarray, "hidden 2"]:
+    """Hidden points: in the plane, each a place of its own."""
+    points = np.array(hidden, np.float64)
+    if not points.size:
+        return np.zeros((0, 2))
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise ValueError(
+            f"hidden nodes need the shape (n, 2), one row (x, y) for each; these have "
+            f"{points.shape}."
+        )
+    outside = ~(np.abs(points) <= 1).all(axis=1)
+    if outside.any():
+        k = int(np.flatnonzero(outside)[0])
+        raise ValueError(
+            f"hidden[{k}] = ({points[k, 0]:g}, {points[k, 1]:g}) lies outside the "
+            "plane [-1, 1]^2; move it, or scale all with substrax.substrate.normalise."
+        )
+    everything = np.concatenate([layout.points, points])
+    places, counts = np.unique(everything, axis=0, return_counts=True)
+    if (counts > 1).any():
+        x, y = places[counts > 1][0]
+        raise ValueError(
+            f"({x:g}, {y:g}) is the place of more than one node, which a CPPN cannot "
+            "tell apart. Move one of them."
+        )
+    return points
+
+
 @dataclasses.dataclass(frozen=True)
 class HyperNEAT(AbstractDecoder):
     """HyperNEAT on a fixed substrate, with or without LEO.
@@ -123,7 +155,9 @@ class HyperNEAT(AbstractDecoder):
     - `substrate`: the nodes and the links that may be (`FixedSubstrate`).
     - `weight_threshold`: a link is expressed where |weight| exceeds it; with LEO
       (`CPPNReading(leo=True)`), where the CPPN's second output is positive as well.
-    - the rest as in `EMRHyperNEAT`.
+    - the rest as in `Discovered`.
+
+    Hidden nodes exist whether or not links reach them; one that none reaches yields 0.
     """
 
     substrate: FixedSubstrate
@@ -138,6 +172,13 @@ class HyperNEAT(AbstractDecoder):
 
     def __post_init__(self) -> None:
         activation_set([self.hidden_activation, self.output_activation])
+        if not (np.isfinite(self.weight_threshold) and self.weight_threshold >= 0):
+            raise ValueError(
+                "weight_threshold must be a number of at least 0, not "
+                f"{self.weight_threshold}."
+            )
+        if self.steps < 1:
+            raise ValueError(f"steps must be positive, not {self.steps}.")
 
     @property
     def num_genome_inputs(self) -> int:
@@ -155,7 +196,8 @@ class HyperNEAT(AbstractDecoder):
         source, target = points[substrate.source], points[substrate.target]
         num_links = len(source)
         at_once = max(1, _MAX_QUERIES // max(1, num_links))
-        genome, link, weight = [], [], []
+        genome, link = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        weight = [np.zeros(0, engine.dtype)]
         for first in range(0, num, at_once):
             some = np.arange(first, min(num, first + at_once))
             outputs = engine.query_runs(
@@ -190,7 +232,7 @@ class HyperNEAT(AbstractDecoder):
             link_source=substrate.source[link].astype(np.int32),
             link_target=substrate.target[link].astype(np.int32),
             link_weight=weight,
-            num_found=np.full(num, num_hidden),
+            num_found=np.full(num, -1),  # nobody looked: the user gave them
             num_queries=num * substrate.source.size,
         )
         networks = networks_of(
