@@ -18,7 +18,8 @@ def cases():
     every = json.loads(VECTORS.read_text())["cases"]
     small = [c for c in every if 0 < len(c["connections"]) < 40]
     inside = [c for c in small if c["substrate"] == "inside"]
-    return [*small[:2], inside[0]]
+    elsewhere = [c for c in small if c["substrate"] != "inside"]
+    return [*elsewhere[:2], inside[0]]
 
 
 @pytest.fixture

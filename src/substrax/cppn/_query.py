@@ -34,7 +34,7 @@ from ._program import Programs
 
 Questions = Points | Quads
 
-_CHUNK_SIZES = (1 << 12, 1 << 17)
+_CHUNK_SIZES = (1 << 12, 1 << 18)
 """Queries that one kernel call takes: a batch is padded to one of these."""
 
 _MAX_RUNS = 1 << 12
@@ -255,7 +255,9 @@ class QueryEngine:
             order = np.argsort(genome, kind="stable")
             genome, source, target = genome[order], source[order], target[order]
             starts, counts = _runs(genome)
-        values = self.query_runs(genome[starts], counts, source, target)
+        values = self._ask(
+            genome[starts], counts, Points(source, target), Kind(), is_checked=False
+        )
         if order is not None:
             scattered = np.empty_like(values)
             scattered[:, order] = values
@@ -277,10 +279,6 @@ class QueryEngine:
             (num,) = np.broadcast_shapes(genome.shape, *(p.shape[:1] for p in points))
         except ValueError as error:
             raise ValueError(f"numbers of queries differ: {shapes}.") from error
-        for p in points:
-            # NaN survives both, and this is several times faster than asking each.
-            if p.size and not np.isfinite([p.min(), p.max()]).all():
-                raise ValueError("a query point is NaN or infinite; repair the points.")
         source, target = (np.broadcast_to(p, (num, 2)) for p in points)
         return np.broadcast_to(genome, (num,)), source, target
 
@@ -323,7 +321,13 @@ class QueryEngine:
         return result.reshape(-1, 4, fixed.shape[0])
 
     def _ask(
-        self, genome: np.ndarray, counts: np.ndarray, questions: Questions, kind: Kind
+        self,
+        genome: np.ndarray,
+        counts: np.ndarray,
+        questions: Questions,
+        kind: Kind,
+        *,
+        is_checked: bool = True,
     ) -> np.ndarray:
         total = questions[0].shape[0]
         num_rows = self.programs.num_outputs * kind.num_queries
@@ -333,7 +337,7 @@ class QueryEngine:
         )
 
         def run(chunk):
-            self._run_chunk(questions, kind, result, *chunk)
+            self._run_chunk(questions, kind, is_checked, result, *chunk)
 
         if len(chunks) > 1 and num_workers() > 1 and self._cut is _CPU:
             _ = self._tables, self._language  # made before the threads ask for them
@@ -343,14 +347,23 @@ class QueryEngine:
                 run(chunk)
         return result
 
-    def _run_chunk(self, questions, kind, result, begin, stop, genome, counts) -> None:
+    def _run_chunk(
+        self, questions, kind, is_checked, result, begin, stop, genome, counts
+    ) -> None:
         size = stop - begin
         chunk = next(c for c in _CHUNK_SIZES if c >= size * kind.num_queries)
         length = (chunk + TAIL) // kind.num_queries
-        part = [
-            _scratch.padded(str(k), q[begin:stop], length, self.dtype) if q.ndim else q
-            for k, q in enumerate(questions)
-        ]
+        part = []
+        for k, q in enumerate(questions):
+            if q.ndim:
+                q = _scratch.padded(str(k), q[begin:stop], length, self.dtype)
+            # NaN survives both, and this is several times faster than asking each.
+            if (
+                not is_checked
+                and not np.isfinite([q[:size].min(), q[:size].max()]).all()
+            ):
+                raise ValueError("a query point is NaN or infinite; repair the points.")
+            part.append(q)
         run = functools.partial(
             run_queries,
             self._tables,
@@ -368,6 +381,12 @@ class QueryEngine:
         else:
             values = run()
         result[:, begin:stop] = np.asarray(values)[:, :size]
+
+
+def _check_finite(points: np.ndarray) -> None:
+    # NaN survives both, and this is several times faster than asking each.
+    if not np.isfinite([points.min(), points.max()]).all():
+        raise ValueError("a query point is NaN or infinite; repair the points.")
 
 
 def _chunks(genome: np.ndarray, counts: np.ndarray, total: int, num_queries: int):
