@@ -11,6 +11,10 @@ from ._networks import Networks
 _PROBES = 16
 
 
+def _count(num: int, word: str) -> str:
+    return f"{num} {word}" if num == 1 else f"{num} {word}s"
+
+
 @dataclasses.dataclass(frozen=True)
 class Description:
     """Counts of one network and, if it computes nothing, why.
@@ -30,13 +34,19 @@ class Description:
 
     def __str__(self) -> str:
         classes = ", ".join(f"{n} {name}" for name, n in self.links.items() if n)
-        shape = f"{self.num_inputs} inputs, {self.num_hidden} hidden nodes, "
-        shape += f"{self.num_outputs} outputs, {self.num_links} links"
+        shape = ", ".join(
+            [
+                _count(self.num_inputs, "input"),
+                _count(self.num_hidden, "hidden node"),
+                _count(self.num_outputs, "output"),
+                _count(self.num_links, "link"),
+            ]
+        )
         lines = [shape + (f" ({classes})" if classes else "")]
         if self.depth is None:
             lines.append("recurrent")
         else:
-            lines.append(f"{self.depth} links deep")
+            lines.append(f"{_count(self.depth, 'link')} deep")
         if self.diagnosis:
             lines.append(self.diagnosis)
         return "\n".join(lines)
@@ -79,7 +89,7 @@ def _diagnose(network: Networks) -> str:
             )
         if found > 0:
             return (
-                f"empty: {found} hidden positions were found, but none of them links "
+                f"empty: hidden positions were found ({found}), but none of them links "
                 "on to an output; all outputs are 0. Lower the weight or band "
                 "threshold, or let the CPPN see the outputs elsewhere."
             )
@@ -95,13 +105,14 @@ def _diagnose(network: Networks) -> str:
     ]
     flat = outputs[is_fed & is_flat]
     if flat.size:
-        reason = "its nodes are saturated, or the paths from the inputs carry nothing"
+        reason = "saturated nodes, or paths from the inputs that carry nothing"
         if not network.is_acyclic:
-            reason += f", or {network.steps} steps are too few to pass them"
-        notes.append(
-            f"output {', '.join(map(str, flat))} is constant ({_PROBES} random inputs "
-            f"gave one value): {reason}."
-        )
+            reason += f", or too few steps ({network.steps}) for the way"
+        notes += [
+            f"output {o} is constant ({_PROBES} random inputs gave {values[0, o]:g}): "
+            f"{reason}."
+            for o in flat
+        ]
     return " ".join(notes)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cppn import ACTIVATION_NAMES, activation_id
+from ..cppn import ACTIVATION_NAMES, DIALECTS, activation_id
 from ._networks import Networks
 
 if TYPE_CHECKING:
@@ -86,47 +86,98 @@ def from_json(text: str) -> Networks:
         )
     try:
         return _rebuild(document)
-    except (KeyError, TypeError, IndexError) as error:
+    except (KeyError, TypeError, IndexError, OverflowError) as error:
         raise ValueError(
             f"this network is incomplete or damaged ({type(error).__name__}: {error})."
         ) from error
 
 
-def _rebuild(document: dict[str, Any]) -> Networks:
-    nodes, links = document["nodes"], document["links"]
+def _integers(name: str, values: list[Any]) -> np.ndarray:
+    if not all(type(value) is int for value in values):
+        raise ValueError(f"a {name} of this network is not an integer; it is damaged.")
+    return np.array(values, np.int64)
+
+
+def _numbers(name: str, values: list[Any], dtype: np.dtype) -> np.ndarray:
+    if not all(type(value) in (int, float) for value in values):
+        raise ValueError(f"a {name} of this network is not a number; it is damaged.")
+    array = np.array(values, dtype)
+    if not np.isfinite(array).all():
+        raise ValueError(f"a {name} of this network is not finite; it is damaged.")
+    return array
+
+
+def _kinds(nodes: list[dict[str, Any]]) -> tuple[int, int]:
     kinds = [node["kind"] for node in nodes]
     num_inputs, num_outputs = kinds.count("input"), kinds.count("output")
-    wanted = ["input"] * num_inputs + ["output"] * num_outputs
-    if kinds[: num_inputs + num_outputs] != wanted:
-        raise ValueError("a network's nodes are inputs, then outputs, then the rest.")
+    num_hidden = len(kinds) - num_inputs - num_outputs
+    wanted = {"input": num_inputs, "output": num_outputs, "hidden": num_hidden}
+    if kinds != [kind for kind, num in wanted.items() for _ in range(num)]:
+        raise ValueError(
+            "a network's nodes are inputs, then outputs, then hidden ones; these are "
+            "not."
+        )
+    return num_inputs, num_outputs
+
+
+def _points(nodes: list[dict[str, Any]]) -> np.ndarray:
+    points = np.full((len(nodes), 2), np.nan)
+    for n, node in enumerate(nodes):
+        if node["point"] is not None:
+            point = _numbers("coordinate", node["point"], points.dtype)
+            if point.size != 2:
+                raise ValueError("the point of a network's node is [x, y], or null.")
+            points[n] = point
+    return points
+
+
+def _rebuild(document: dict[str, Any]) -> Networks:
+    nodes, links = document["nodes"], document["links"]
+    num_inputs, num_outputs = _kinds(nodes)
+    if document["precision"] not in ("float32", "float64"):
+        raise ValueError(f"unknown precision {document['precision']!r} of a network.")
+    if document["dialect"] not in DIALECTS:
+        raise ValueError(f"unknown dialect {document['dialect']!r} of a network.")
     dtype = np.dtype(document["precision"])
-    if dtype not in (np.float32, np.float64):
-        raise ValueError(f"unknown precision {document['precision']!r}.")
-    ends = np.array([link[:2] for link in links], np.int32).reshape(-1, 2)
-    if ends.size and (ends.min() < 0 or ends.max() >= len(nodes)):
-        raise ValueError("a link of this network ends at a node that does not exist.")
-    points = [node["point"] or (math.nan, math.nan) for node in nodes]
-    weight = np.array([link[2] for link in links], dtype)
-    bias = np.array([node["bias"] for node in nodes], dtype)
-    if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-        raise ValueError("a weight or bias of this network is not finite.")
+    if any(len(link) != 3 for link in links):
+        raise ValueError("a link of a network is [source, target, weight].")
+    source = _integers("link's source", [link[0] for link in links])
+    target = _integers("link's target", [link[1] for link in links])
+    for ends in (source, target):
+        if ends.size and (ends.min() < 0 or ends.max() >= len(nodes)):
+            raise ValueError("a link of this network ends at a node that is not there.")
+    activation = [activation_id(node["activation"]) for node in nodes]
+    activation_ids = tuple(activation_id(name) for name in document["activations"])
+    if not {*activation} <= {*activation_ids}:
+        raise ValueError("a node's activation is not among this network's activations.")
+    rank = _integers("rank", [node["rank"] for node in nodes])
+    # Links into inputs carry nothing, so they may lead anywhere.
+    rises = (rank[source] < rank[target]) | (target < num_inputs)
+    if document["acyclic"] and not rises.all():
+        raise ValueError(
+            "this network is said to be acyclic, but a link does not lead to a higher "
+            "rank; it is damaged."
+        )
+    (steps,) = _integers("number of steps", [document["steps"]])
+    if steps < 1:
+        raise ValueError(f"a network's steps must be positive, not {steps}.")
     return Networks(
         num_inputs=num_inputs,
         num_outputs=num_outputs,
         node_bounds=np.array([0, len(nodes)]),
-        node_activation=np.array([activation_id(n["activation"]) for n in nodes]),
-        node_bias=bias,
-        node_rank=np.array([node["rank"] for node in nodes], np.int64),
-        node_point=np.array(points, np.float64).reshape(-1, 2),
+        node_activation=np.array(activation, np.int32),
+        node_bias=_numbers("bias", [node["bias"] for node in nodes], dtype),
+        node_rank=rank,
+        node_point=_points(nodes),
         link_bounds=np.array([0, len(links)]),
-        link_source=ends[:, 0],
-        link_target=ends[:, 1],
-        link_weight=weight,
-        num_found=np.array([document["positions_found"]]),
+        link_source=source.astype(np.int32),
+        link_target=target.astype(np.int32),
+        link_weight=_numbers("weight", [link[2] for link in links], dtype),
+        num_found=_integers("number of positions", [document["positions_found"]]),
         is_acyclic=bool(document["acyclic"]),
         dialect=document["dialect"],
-        activation_ids=tuple(activation_id(a) for a in document["activations"]),
-        steps=int(document["steps"]),
+        activation_ids=activation_ids,
+        steps=int(steps),
     )
 
 
