@@ -28,24 +28,25 @@ def first_id(level: int) -> int:
     return num_cells(level - 1) if level else 0
 
 
+_FIRST_IDS = np.array([first_id(level) for level in range(MAX_DEPTH + 1)])
+
+
 def cell_ids(
-    level: int, i: Int[np.ndarray, "*shape"], j: Int[np.ndarray, "*shape"]
-) -> Int[np.ndarray, "*shape"]:
-    """The ids of cells (i, j) of a level."""
-    return first_id(level) + (i.astype(np.int64) << (level + 1)) + j
+    level: Int[np.ndarray, " n"], i: Int[np.ndarray, " n"], j: Int[np.ndarray, " n"]
+) -> Int[np.ndarray, " n"]:
+    """The ids of cells (i, j) of their levels."""
+    return _FIRST_IDS[level] + (i.astype(np.int64) << (level + 1)) + j
 
 
 def levels_of(ids: Int[np.ndarray, " n"], depth: int) -> Int[np.ndarray, " n"]:
     """The level of each id."""
-    firsts = np.array([first_id(level) for level in range(depth + 1)])
-    return np.searchsorted(firsts, ids, side="right") - 1
+    return np.searchsorted(_FIRST_IDS[: depth + 1], ids, side="right") - 1
 
 
 def centres(ids: Int[np.ndarray, " n"], depth: int) -> Float[np.ndarray, "n 2"]:
     """Positions of cells, exact."""
     level = levels_of(ids, depth)
-    firsts = np.array([first_id(d) for d in range(depth + 1)])
-    within = ids - firsts[level]
+    within = ids - _FIRST_IDS[level]
     i = within >> (level + 1)
     j = within - (i << (level + 1))
     step = np.ldexp(1.0, -(level + 1))
@@ -65,5 +66,5 @@ def find_cells(points: Float[np.ndarray, "n 2"], depth: int) -> Int[np.ndarray, 
         inside = (whole > 0) & (whole < 2 * scale)
         hit = (odd & inside).all(axis=1)
         i, j = ((whole[hit] - 1) // 2).astype(np.int64).T
-        ids[hit] = cell_ids(level, i, j)
+        ids[hit] = cell_ids(np.full(i.size, level), i, j)
     return ids

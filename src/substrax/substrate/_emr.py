@@ -15,7 +15,7 @@ import numpy as np
 from ._cells import MAX_DEPTH
 from ._connections import configuration
 from ._fields import Fields, Quads, Queries, Values, block_variance
-from ._rules import Expressed, candidates_of, in_band, permitted
+from ._rules import Candidates, Expressed, candidates_of, in_band, permitted
 
 FIELDS = ("output", "weight")
 
@@ -70,6 +70,7 @@ class EMRRule:
         classes: frozenset[int],
         max_quads: int,
     ) -> Expressed | None:
+        band_threshold = self.band_threshold or None
         found = []
         kept = 0
         quads = Quads.roots(fields.num)
@@ -84,18 +85,17 @@ class EMRRule:
                 active = block_variance(varying) > self.variance_threshold  # eq. 2
                 quads, weight = quads.select(active), weight[:, active]
             strong = np.abs(weight) > self.weight_threshold
-            if self.band_threshold > 0:
-                candidates = in_band(
-                    queries, fields, quads, weight, strong, self.band_threshold, classes
-                )
-            else:
-                candidates = candidates_of(fields, quads, weight, strong, classes)
-            found.append(permitted(queries, fields, candidates).expressed())
+            found.append(
+                candidates_of(fields, quads, weight, strong, classes, band_threshold)
+            )
             if not quads.num:
                 break
             if level < self.depth:
                 quads = quads.children()
-        return Expressed.concatenate(found, queries.engine.dtype)
+        candidates = Candidates.concatenate(found)
+        if band_threshold is not None:
+            candidates = in_band(queries, fields, candidates, band_threshold)
+        return permitted(queries, fields, candidates).expressed()
 
 
 def check_depth(depth: int) -> None:

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 
 from ._emr import check_depth, check_threshold
 from ._fields import Fields, Quads, Queries, Values, block_variance
-from ._rules import Expressed, in_band, permitted
+from ._rules import Candidates, Expressed, candidates_of, in_band, permitted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,21 +59,21 @@ class ESRule:
         tree = self._divide(queries, fields, values, max_quads)
         if tree is None:
             return None
-        found = []
-        for level, tested in self._extract(tree):
-            # Cheap tests first: a band test costs queries.
-            worth = tested & (level.weight != 0)
-            candidates = in_band(
-                queries,
-                fields,
-                level.quads,
-                level.weight,
-                worth,
-                self.band_threshold,
-                classes,
-            )
-            found.append(permitted(queries, fields, candidates).expressed())
-        return Expressed.concatenate(found, queries.engine.dtype)
+        candidates = Candidates.concatenate(
+            [
+                candidates_of(
+                    fields,
+                    level.quads,
+                    level.weight,
+                    tested & (level.weight != 0),
+                    classes,
+                    self.band_threshold,
+                )
+                for level, tested in self._extract(tree)
+            ]
+        )
+        candidates = in_band(queries, fields, candidates, self.band_threshold)
+        return permitted(queries, fields, candidates).expressed()
 
     def _divide(
         self, queries: Queries, fields: Fields, values: Values, max_quads: int

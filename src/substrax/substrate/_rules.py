@@ -24,18 +24,13 @@ class Expressed:
 
     @staticmethod
     def concatenate(parts: list["Expressed"], dtype: np.dtype) -> "Expressed":
-        """Joins what was found level by level, and sorts it by field."""
-        empty = Expressed(
-            np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, dtype)
+        """Joins what was found in batches of fields."""
+        none = np.zeros(0, np.int64)
+        return Expressed(
+            np.concatenate([none, *(p.field for p in parts)]),
+            np.concatenate([none, *(p.cell for p in parts)]),
+            np.concatenate([np.zeros(0, dtype), *(p.weight for p in parts)]),
         )
-        parts = [empty, *parts]
-        field = np.concatenate([p.field for p in parts])
-        cell = np.concatenate([p.cell for p in parts])
-        weight = np.concatenate([p.weight for p in parts])
-        if len(parts) > 2:
-            order = np.argsort(field, kind="stable")
-            field, cell, weight = field[order], cell[order], weight[order]
-        return Expressed(field, cell, weight)
 
 
 class Rule(Protocol):
@@ -61,48 +56,72 @@ class Rule(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Candidates:
-    """Cells of one level that are to be tested for a link: members of quads."""
+    """Cells that are to be tested for a link.
 
-    quads: Quads
-    member: Int[np.ndarray, " n"]
-    quad: Int[np.ndarray, " n"]
+    `is_across` and `is_along` say whether the cell's sibling along x, or along y,
+    differs enough for the band test; without a band threshold they are not used.
+    """
+
+    level: Int[np.ndarray, " n"]
+    field: Int[np.ndarray, " n"]
+    i: Int[np.ndarray, " n"]
+    j: Int[np.ndarray, " n"]
     value: Float[np.ndarray, " n"]
+    is_across: Bool[np.ndarray, " n"]
+    is_along: Bool[np.ndarray, " n"]
 
     @staticmethod
     def where(
-        quads: Quads, weight: Float[np.ndarray, "4 quads"], mask: np.ndarray
+        quads: Quads,
+        weight: Float[np.ndarray, "4 quads"],
+        mask: Bool[np.ndarray, "4 quads"],
+        threshold: float | None,
     ) -> "Candidates":
-        """The members in a mask (4, quads), ordered by quad."""
+        """The members in a mask, ordered by quad; None means no band test."""
+        if threshold is None:
+            is_across = is_along = mask
+        else:
+            a, b, c, d = weight
+            across = [np.abs(a - c) > threshold, np.abs(b - d) > threshold]
+            along = [np.abs(a - b) > threshold, np.abs(c - d) > threshold]
+            is_across = np.stack([across[0], across[1], across[0], across[1]])
+            is_along = np.stack([along[0], along[0], along[1], along[1]])
+            mask = mask & (is_across | is_along)
         place = np.flatnonzero(mask.T)
         member, quad = place & 3, place >> 2
         # One flat index is several times faster than a pair of them.
-        value = weight.ravel()[member * quads.num + quad]
-        return Candidates(quads, member, quad, value)
+        flat = member * quads.num + quad
+        return Candidates(
+            np.full(place.size, quads.level, np.int32),
+            quads.field[quad],
+            2 * quads.i[quad] + (member >> 1).astype(np.int32),
+            2 * quads.j[quad] + (member & 1).astype(np.int32),
+            weight.ravel()[flat],
+            is_across.ravel()[flat],
+            is_along.ravel()[flat],
+        )
 
-    @property
-    def field(self) -> Int[np.ndarray, " n"]:
-        return self.quads.field[self.quad]
+    @staticmethod
+    def concatenate(parts: list["Candidates"]) -> "Candidates":
+        """Joins what levels have to offer, in their order."""
+        names = [f.name for f in dataclasses.fields(Candidates)]
+        return Candidates(
+            *(np.concatenate([getattr(p, name) for p in parts]) for name in names)
+        )
 
     def select(self, which: np.ndarray) -> "Candidates":
-        return Candidates(
-            self.quads, self.member[which], self.quad[which], self.value[which]
-        )
-
-    def cells(self) -> tuple[np.ndarray, np.ndarray]:
-        return (
-            2 * self.quads.i[self.quad] + (self.member >> 1),
-            2 * self.quads.j[self.quad] + (self.member & 1),
-        )
+        names = [f.name for f in dataclasses.fields(Candidates)]
+        return Candidates(*(getattr(self, name)[which] for name in names))
 
     def centres(self) -> tuple[np.ndarray, np.ndarray]:
-        step = 2.0 ** -(self.quads.level + 1)
-        i, j = self.cells()
-        return (2 * i + 1) * step - 1, (2 * j + 1) * step - 1
+        step = np.ldexp(1.0, -(self.level + 1))
+        return (2 * self.i + 1) * step - 1, (2 * self.j + 1) * step - 1
 
     def expressed(self) -> Expressed:
-        return Expressed(
-            self.field, cell_ids(self.quads.level, *self.cells()), self.value
-        )
+        """The links of these cells, sorted by field."""
+        order = np.argsort(self.field, kind="stable")
+        cell = cell_ids(self.level, self.i, self.j)
+        return Expressed(self.field[order], cell[order], self.value[order])
 
 
 def upward(fields: Fields, quads: Quads) -> Bool[np.ndarray, "4 quads"]:
@@ -132,11 +151,16 @@ def candidates_of(
     weight: Float[np.ndarray, "4 quads"],
     mask: Bool[np.ndarray, "4 quads"],
     classes: frozenset[int],
+    band_threshold: float | None,
 ) -> Candidates:
-    """The members in `mask` whose link would be of one of the classes."""
+    """The members in `mask` whose link would be of one of the classes.
+
+    Those that cannot pass the band test, going by their siblings, are left out.
+    """
     if classes == UPWARDS:
-        return Candidates.where(quads, weight, mask & upward(fields, quads))
-    candidates = Candidates.where(quads, weight, mask)
+        mask = mask & upward(fields, quads)
+        return Candidates.where(quads, weight, mask, band_threshold)
+    candidates = Candidates.where(quads, weight, mask, band_threshold)
     x, y = candidates.centres()
     there = fields.point[candidates.field]
     is_same = (there[:, 0] == x) & (there[:, 1] == y)
@@ -161,10 +185,10 @@ def _differs_outward(
     axis: int,
 ) -> Bool[np.ndarray, " n"]:
     """Whether the neighbour outside the quad, along one axis, differs enough."""
-    side = 2.0**-candidates.quads.level
+    side = np.ldexp(1.0, -candidates.level)
     x, y = candidates.centres()
     # A member in the lower half has its other neighbour below, and so on.
-    is_upper = (candidates.member >> 1 if axis == 0 else candidates.member) & 1
+    is_upper = (candidates.i if axis == 0 else candidates.j) & 1
     step = (2 * is_upper - 1) * side
     x, y = (x + step, y) if axis == 0 else (x, y + step)
     field = candidates.field
@@ -174,33 +198,18 @@ def _differs_outward(
 
 
 def in_band(
-    queries: Queries,
-    fields: Fields,
-    quads: Quads,
-    weight: Float[np.ndarray, "4 quads"],
-    mask: Bool[np.ndarray, "4 quads"],
-    threshold: float,
-    classes: frozenset[int],
+    queries: Queries, fields: Fields, candidates: Candidates, threshold: float
 ) -> Candidates:
-    """Members that differ from both neighbours along x, or from both along y.
+    """The candidates that differ from both neighbours along x, or from both along y.
 
     `max(min(|dv left|, |dv right|), min(|dv down|, |dv up|)) > threshold`, neighbours
     lying one side away, also outside the plane, whether or not a cell exists there
     (Risi & Stanley 2012). One neighbour along each axis is a member of the same quad,
     whose weight is known; the other is asked for only where that one differs enough.
     """
-    a, b, c, d = weight
-    across = [np.abs(a - c) > threshold, np.abs(b - d) > threshold]
-    along = [np.abs(a - b) > threshold, np.abs(c - d) > threshold]
-    differs = np.stack([across[0], across[1], across[0], across[1]])
-    differs_along = np.stack([along[0], along[0], along[1], along[1]])
-    candidates = candidates_of(
-        fields, quads, weight, mask & (differs | differs_along), classes
-    )
-    place = candidates.member * quads.num + candidates.quad
-    passes = np.zeros(place.size, bool)
-    for axis, worth in ((0, differs), (1, differs_along)):
-        asked = np.flatnonzero(worth.ravel()[place] & ~passes)
+    passes = np.zeros(candidates.field.size, bool)
+    for axis, differs in ((0, candidates.is_across), (1, candidates.is_along)):
+        asked = np.flatnonzero(differs & ~passes)
         if asked.size:
             some = candidates.select(asked)
             passes[asked] = _differs_outward(queries, fields, some, threshold, axis)
@@ -209,7 +218,7 @@ def in_band(
 
 def permitted(queries: Queries, fields: Fields, candidates: Candidates) -> Candidates:
     """The candidates that LEO, a second CPPN output, lets be expressed (> 0)."""
-    if not queries.has_leo or not candidates.quad.size:
+    if not queries.has_leo or not candidates.field.size:
         return candidates
     field = candidates.field
     ends = _pairs(fields, field, *candidates.centres(), queries.engine.dtype)
