@@ -12,6 +12,7 @@ from ._graph import Graphs as Graphs
 from ._graph import evaluation_depths as evaluation_depths
 from ._graph import longest_paths as longest_paths
 from ._graph import read_graphs as read_graphs
+from ._kernel import COORDINATES as COORDINATES
 from ._program import Programs as Programs
 from ._program import compile_programs as compile_programs
 from ._query import QueryEngine as QueryEngine

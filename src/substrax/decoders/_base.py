@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..cppn import (
+    COORDINATES,
     Dialect,
     Programs,
     QueryEngine,
@@ -67,6 +68,12 @@ class CPPNReading:
         check_precision(self.precision)
         for name in self.activations or ():
             activation_id(name)
+        for name in self.coordinates:
+            if name not in COORDINATES:
+                raise ValueError(
+                    f"unknown CPPN input {name!r}: use some of "
+                    f"{', '.join(COORDINATES)}."
+                )
 
     @property
     def num_outputs(self) -> int:
