@@ -6,21 +6,32 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tests.neat.helpers import make_genome, stack
 
 from substrax.neat import NEAT, NEATConfig, SpeciationConfig, pair_distance, presets
 from substrax.neat._distance import distance_table
 from substrax.neat._genome import pad_genome
-from tests.neat.helpers import make_genome, stack
 
-# Ids 1, 2, 3 match; 4 and 6 are disjoint (below 7); 8 and 9 are excess.
+# Ids 1, 2 and 3 match; 4, 6 and 7 are disjoint; 8 and 9 are excess.
 FIRST = make_genome(
-    [(1, 0, 2, 1.0, True), (2, 1, 2, 2.0, True), (3, 0, 3, 3.0, True)]
-    + [(4, 1, 3, 1.0, True), (7, 3, 2, 1.0, True)],
+    [
+        (1, 0, 2, 1.0, True),
+        (2, 1, 2, 2.0, True),
+        (3, 0, 3, 3.0, True),
+        (4, 1, 3, 1.0, True),
+        (7, 3, 2, 1.0, True),
+    ],
     hidden=[3],
 )
 SECOND = make_genome(
-    [(1, 0, 2, 1.5, True), (2, 1, 2, 1.0, False), (3, 0, 3, 3.0, True)]
-    + [(6, 0, 4, 1.0, True), (8, 4, 2, 1.0, True), (9, 1, 4, 1.0, True)],
+    [
+        (1, 0, 2, 1.5, True),
+        (2, 1, 2, 1.0, False),
+        (3, 0, 3, 3.0, True),
+        (6, 0, 4, 1.0, True),
+        (8, 4, 2, 1.0, True),
+        (9, 1, 4, 1.0, True),
+    ],
     hidden=[3, 4],
 )
 

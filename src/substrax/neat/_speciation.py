@@ -95,73 +95,6 @@ def keep_species(
     return kept, rank - 1
 
 
-class _Placement(eqx.Module):
-    """Where genomes are so far: slot (-1: nowhere), and the distances behind it."""
-
-    slot: Int[Array, " population"]
-    distance: Float[Array, " population"]
-    nearest_slot: Int[Array, " population"]
-    nearest_distance: Float[Array, " population"]
-
-
-def _place(
-    config: NEATConfig,
-    threshold: Float[Array, ""],
-    genomes: Genome,
-    representatives: Genome,
-    founder: Int[Array, " species"],
-    first: Int[Array, ""],
-    last: Int[Array, ""],
-    placement: _Placement,
-) -> _Placement:
-    """Offer species `first .. last - 1` to all genomes.
-
-    Only genomes behind the `founder` of a species may join it: in sequence, the others
-    were placed before it existed.
-    """
-    table = distance_table(config, genomes, representatives)
-    index = jnp.arange(placement.slot.shape[0], dtype=jnp.int32)
-
-    def offer(species, p):
-        distance = table.distances(config, species)
-        is_late = index >= founder[species]
-        if config.speciation.assignment == "first":
-            joins = (p.slot < 0) & (distance < threshold)
-        else:
-            joins = (distance < threshold) & (distance < p.distance)
-        joins &= is_late
-        is_nearer = is_late & (distance < p.nearest_distance)
-        return _Placement(
-            slot=jnp.where(joins, species, p.slot),
-            distance=jnp.where(joins, distance, p.distance),
-            nearest_slot=jnp.where(is_nearer, species, p.nearest_slot),
-            nearest_distance=jnp.where(is_nearer, distance, p.nearest_distance),
-        )
-
-    return lax.fori_loop(first, last, offer, placement)
-
-
-def _nearest_representatives(
-    config: NEATConfig, genomes: Genome, table: SpeciesTable
-) -> Int[Array, " species"]:
-    """For each species the genome nearest to its representative, each only once.
-
-    neat-python's rule; ties go to the first genome.
-    """
-    distances = distance_table(config, genomes, table.representative)
-    population = genomes.node_id.shape[0]
-
-    def choose(species, carry):
-        chosen, is_taken = carry
-        distance = distances.distances(config, species)
-        best = jnp.argmin(jnp.where(is_taken, jnp.inf, distance)).astype(jnp.int32)
-        return chosen.at[species].set(best), is_taken.at[best].set(True)
-
-    start = (jnp.zeros(table.max_species, jnp.int32), jnp.zeros(population, bool))
-    chosen, _ = lax.fori_loop(0, table.num_species, choose, start)
-    return chosen
-
-
 class _Founding(eqx.Module):
     """Species founded so far; `founder` is indexed by slot."""
 
@@ -169,6 +102,15 @@ class _Founding(eqx.Module):
     num_species: Int[Array, ""]
     waiting: Bool[Array, " population"]
     overflow: Bool[Array, ""]
+
+
+class _Block(eqx.Module):
+    """Founding within one block of waiting genomes; `species` is offered next."""
+
+    species: Int[Array, ""]
+    resolved: Bool[Array, " block"]
+    founder: Int[Array, " species"]
+    num_species: Int[Array, ""]
 
 
 def _found_species(
@@ -195,33 +137,31 @@ def _found_species(
         index = index.astype(jnp.int32)
         block = take(genomes, jnp.minimum(index, population - 1))
 
-        def join(species, resolved):
-            other = take(genomes, state.founder[species])
-            return resolved | (distances(block, other) < threshold)
+        def goes_on(b):
+            has_room = b.num_species < max_species
+            return (b.species < b.num_species) | (jnp.any(~b.resolved) & has_room)
 
-        resolved = lax.fori_loop(num_old, state.num_species, join, index >= population)
+        def offer(b):
+            # Species founded by earlier blocks first; then the first genome that
+            # nobody took founds the next one.
+            is_new = b.species >= b.num_species
+            first = index[jnp.argmin(b.resolved)]
+            founder = jnp.where(is_new, first, b.founder[b.species])
+            is_near = distances(block, take(genomes, founder)) < threshold
+            return _Block(
+                species=b.species + 1,
+                resolved=b.resolved | is_near | (index == founder),
+                founder=b.founder.at[b.species].set(founder),
+                num_species=b.num_species + is_new.astype(jnp.int32),
+            )
 
-        def goes_on(carry):
-            resolved, _, num_species = carry
-            return jnp.any(~resolved) & (num_species < max_species)
-
-        def found(carry):
-            resolved, founder, num_species = carry
-            position = jnp.argmin(resolved)
-            other = jax.tree.map(lambda x: x[position], block)
-            resolved = resolved.at[position].set(True)
-            resolved |= distances(block, other) < threshold
-            founder = founder.at[num_species].set(index[position])
-            return resolved, founder, num_species + 1
-
-        resolved, founder, num_species = lax.while_loop(
-            goes_on, found, (resolved, state.founder, state.num_species)
-        )
+        start = _Block(num_old, index >= population, state.founder, state.num_species)
+        b = lax.while_loop(goes_on, offer, start)
         return _Founding(
-            founder=founder,
-            num_species=num_species,
+            founder=b.founder,
+            num_species=b.num_species,
             waiting=state.waiting.at[index].set(False, mode="drop"),
-            overflow=state.overflow | jnp.any(~resolved),
+            overflow=state.overflow | jnp.any(~b.resolved),
         )
 
     start = _Founding(
@@ -233,6 +173,165 @@ def _found_species(
     return lax.while_loop(
         lambda state: jnp.any(state.waiting) & ~state.overflow, resolve_block, start
     )
+
+
+class _Sweep(eqx.Module):
+    """Placement of a population, carried over the phases of `speciate`.
+
+    `slot` is -1 for genomes that are nowhere yet; `distance` belongs to it, and
+    `nearest_slot` to the nearest species whether compatible or not. `chosen` holds the
+    genome that represents each species (the population size if none does).
+    """
+
+    representatives: Genome
+    chosen: Int[Array, " species"]
+    is_taken: Bool[Array, " population"]
+    slot: Int[Array, " population"]
+    distance: Float[Array, " population"]
+    nearest_slot: Int[Array, " population"]
+    nearest_distance: Float[Array, " population"]
+    founding: _Founding
+
+
+_CHOOSE, _JOIN_OLD, _JOIN_NEW = 0, 1, 2
+
+
+def _offer(
+    config: NEATConfig,
+    threshold: Float[Array, ""],
+    phase: Int[Array, ""],
+    species: Int[Array, ""],
+    distance: Float[Array, " population"],
+    sweep: _Sweep,
+) -> _Sweep:
+    """Offer one species to all genomes, or let it choose its next representative."""
+    chooses = phase == _CHOOSE
+    nearest = jnp.argmin(jnp.where(sweep.is_taken, jnp.inf, distance))
+    nearest = nearest.astype(jnp.int32)
+    chosen = sweep.chosen.at[species].set(
+        jnp.where(chooses, nearest, sweep.chosen[species])
+    )
+    is_taken = sweep.is_taken.at[nearest].set(sweep.is_taken[nearest] | chooses)
+
+    # In sequence, genomes before the founder were placed before the species existed.
+    index = jnp.arange(distance.shape[0], dtype=jnp.int32)
+    first = jnp.where(phase == _JOIN_NEW, sweep.founding.founder[species], 0)
+    may_join = (index >= first) & ~chooses
+    if config.speciation.assignment == "first":
+        joins = may_join & (sweep.slot < 0) & (distance < threshold)
+    else:
+        joins = may_join & (distance < threshold) & (distance < sweep.distance)
+    is_nearer = may_join & (distance < sweep.nearest_distance)
+    return dataclasses.replace(
+        sweep,
+        chosen=chosen,
+        is_taken=is_taken,
+        slot=jnp.where(joins, species, sweep.slot),
+        distance=jnp.where(joins, distance, sweep.distance),
+        nearest_slot=jnp.where(is_nearer, species, sweep.nearest_slot),
+        nearest_distance=jnp.where(is_nearer, distance, sweep.nearest_distance),
+    )
+
+
+def _finish_choice(genomes: Genome, table: SpeciesTable, sweep: _Sweep) -> _Sweep:
+    """Put the chosen representatives in place.
+
+    neat-python's rule: the new representative is the genome nearest to the old one,
+    and it belongs to its own species whatever else is near.
+    """
+    population = genomes.node_id.shape[0]
+    species = jnp.arange(table.max_species, dtype=jnp.int32)
+    chosen = jnp.where(table.mask, sweep.chosen, population)
+    return dataclasses.replace(
+        sweep,
+        representatives=take(genomes, jnp.minimum(chosen, population - 1)),
+        slot=sweep.slot.at[chosen].set(species, mode="drop"),
+        distance=sweep.distance.at[chosen].set(-1.0, mode="drop"),
+    )
+
+
+def _finish_joining(
+    config: NEATConfig,
+    threshold: Float[Array, ""],
+    genomes: Genome,
+    table: SpeciesTable,
+    sweep: _Sweep,
+) -> _Sweep:
+    """Let those whom no old species took found new ones."""
+    num_old, max_species = table.num_species, table.max_species
+    founding = _found_species(
+        config, threshold, genomes, sweep.slot < 0, num_old, max_species
+    )
+    slots = jnp.arange(max_species, dtype=jnp.int32)
+    is_new = (slots >= num_old) & (slots < founding.num_species)
+    founders = take(genomes, founding.founder)
+    representatives = jax.tree.map(
+        lambda new, old: jnp.where(is_new[:, None], new, old),
+        founders,
+        sweep.representatives,
+    )
+    return dataclasses.replace(
+        sweep, representatives=representatives, founding=founding
+    )
+
+
+def _sweep_phases(
+    config: NEATConfig,
+    threshold: Float[Array, ""],
+    genomes: Genome,
+    table: SpeciesTable,
+) -> _Sweep:
+    """All phases in one loop, so that distances are compiled only once."""
+    population = genomes.node_id.shape[0]
+    num_old = table.num_species
+    nowhere = jnp.full(population, jnp.inf, jnp.float32)
+    start = _Sweep(
+        representatives=table.representative,
+        chosen=jnp.zeros(table.max_species, jnp.int32),
+        is_taken=jnp.zeros(population, bool),
+        slot=jnp.full(population, -1, jnp.int32),
+        distance=nowhere,
+        nearest_slot=jnp.zeros(population, jnp.int32),
+        nearest_distance=nowhere,
+        founding=_Founding(
+            founder=jnp.zeros(table.max_species, jnp.int32),
+            num_species=num_old,
+            waiting=jnp.zeros(population, bool),
+            overflow=jnp.bool_(False),
+        ),
+    )
+
+    def run_phase(phase, sweep):
+        distances = distance_table(config, genomes, sweep.representatives)
+        is_new = phase == _JOIN_NEW
+        sweep = lax.fori_loop(
+            jnp.where(is_new, num_old, 0),
+            jnp.where(is_new, sweep.founding.num_species, num_old),
+            lambda s, c: _offer(
+                config, threshold, phase, s, distances.distances(config, s), c
+            ),
+            sweep,
+        )
+        finish = (
+            lambda c: _finish_choice(genomes, table, c),
+            lambda c: _finish_joining(config, threshold, genomes, table, c),
+            lambda c: c,
+        )
+        return lax.switch(phase, finish, sweep)
+
+    def goes_on(carry):
+        # The last phase has nothing to do where nobody founded a species.
+        phase, sweep = carry
+        return (phase < _JOIN_NEW) | (
+            (phase == _JOIN_NEW) & (sweep.founding.num_species > num_old)
+        )
+
+    chooses = config.speciation.representative == "nearest"
+    first = jnp.int32(_CHOOSE if chooses else _JOIN_OLD)
+    _, sweep = lax.while_loop(
+        goes_on, lambda carry: (carry[0] + 1, run_phase(*carry)), (first, start)
+    )
+    return sweep
 
 
 class Speciation(eqx.Module):
@@ -258,65 +357,14 @@ def speciate(
     """
     population = genomes.node_id.shape[0]
     num_old, max_species = table.num_species, table.max_species
-    nobody = jnp.full(population, -1, jnp.int32)
-    nowhere = jnp.full(population, jnp.inf, jnp.float32)
-    placement = _Placement(nobody, nowhere, jnp.zeros_like(nobody), nowhere)
-    representatives = table.representative
-    is_old = table.mask
-    chosen = jnp.zeros(max_species, jnp.int32)
-    if config.speciation.representative == "nearest":
-        chosen = _nearest_representatives(config, genomes, table)
-        chosen = jnp.where(is_old, chosen, population)
-        representatives = take(genomes, jnp.minimum(chosen, population - 1))
-    founder = jnp.zeros(max_species, jnp.int32)
-    placement = _place(
-        config,
-        threshold,
-        genomes,
-        representatives,
-        founder,
-        jnp.int32(0),
-        num_old,
-        placement,
-    )
-    slot = placement.slot
-    if config.speciation.representative == "nearest":
-        # A representative belongs to its own species whatever else is near.
-        species = jnp.arange(max_species, dtype=jnp.int32)
-        slot = slot.at[chosen].set(species, mode="drop")
-        distance = placement.distance.at[chosen].set(-1.0, mode="drop")
-        placement = dataclasses.replace(placement, slot=slot, distance=distance)
-
-    founding = _found_species(
-        config, threshold, genomes, slot < 0, num_old, max_species
-    )
-    num_species = founding.num_species
+    sweep = _sweep_phases(config, threshold, genomes, table)
+    num_species = sweep.founding.num_species
     slots = jnp.arange(max_species, dtype=jnp.int32)
     is_new = (slots >= num_old) & (slots < num_species)
-    founders = take(genomes, founding.founder)
-    representatives = jax.tree.map(
-        lambda new, old: jnp.where(is_new[:, None], new, old), founders, representatives
-    )
-    placement = lax.cond(
-        num_species > num_old,
-        lambda p: _place(
-            config,
-            threshold,
-            genomes,
-            representatives,
-            founding.founder,
-            num_old,
-            num_species,
-            p,
-        ),
-        lambda p: p,
-        placement,
-    )
-    slot = placement.slot
-    founder = jnp.where(is_new, founding.founder, population)
-    slot = slot.at[founder].set(slots, mode="drop")
+    founder = jnp.where(is_new, sweep.founding.founder, population)
+    slot = sweep.slot.at[founder].set(slots, mode="drop")
     # Only met when species ran out of room, or rounding differs at the threshold.
-    slot = jnp.where(slot < 0, placement.nearest_slot, slot)
+    slot = jnp.where(slot < 0, sweep.nearest_slot, slot)
 
     table = SpeciesTable(
         species_id=jnp.where(
@@ -325,7 +373,7 @@ def speciate(
         created=jnp.where(is_new, generation, table.created),
         last_improved=jnp.where(is_new, generation, table.last_improved),
         best_score=jnp.where(is_new, -jnp.inf, table.best_score),
-        representative=representatives,
+        representative=sweep.representatives,
         num_species=num_species,
     )
     has_member = jnp.zeros(max_species, bool).at[slot].set(True)
@@ -334,5 +382,5 @@ def speciate(
         species_index=new_slot[slot],
         table=table,
         next_species_id=next_species_id + num_species - num_old,
-        overflow=founding.overflow,
+        overflow=sweep.founding.overflow,
     )

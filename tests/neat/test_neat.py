@@ -1,0 +1,345 @@
+"""NEAT as a whole: purity, tracing, capacities, objectives, invariants."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tests.neat.helpers import assert_same, assert_valid
+
+from substrax.neat import (
+    NEAT,
+    CapacityError,
+    MutationConfig,
+    NEATConfig,
+    Overflow,
+    SpeciationConfig,
+    check_info,
+    grow,
+    pair_distance,
+    presets,
+    tell_growing,
+)
+from substrax.neat._initial import first_population, initial_pairs
+
+BUSY = MutationConfig(
+    add_node_rate=0.3,
+    delete_node_rate=0.1,
+    add_link_rate=0.5,
+    delete_link_rate=0.2,
+    enable_rate=0.05,
+    disable_rate=0.05,
+    activation_rate=0.2,
+    add_link_attempts=3,
+)
+
+
+def _busy(**kwargs):
+    defaults = {
+        "num_inputs": 3,
+        "num_outputs": 2,
+        "population_size": 24,
+        "mutation": BUSY,
+        "activation_options": ("sigmoid", "sin", "tanh"),
+        "max_nodes": 32,
+        "max_links": 64,
+        "max_species": 24,
+    }
+    return NEATConfig(**{**defaults, **kwargs})
+
+
+TRACES = []
+
+
+# Compiling NEAT takes seconds: all tests share these two.
+@jax.jit
+def _tell(neat, state, fitness, key):
+    TRACES.append(neat)
+    return neat.tell(state, fitness, key=key)
+
+
+@jax.jit
+def _init(neat, key):
+    return neat.init(key=key)
+
+
+def _fitness(genomes):
+    """Something cheap that depends on the genomes."""
+    size = genomes.num_nodes.astype(jnp.float32)
+    return jnp.sum(jnp.abs(genomes.link_weight), axis=1) - 0.3 * size
+
+
+def _run(neat, state, generations, seed=0):
+    info = None
+    for key in jax.random.split(jax.random.key(seed), generations):
+        state, info = _tell(neat, state, _fitness(neat.ask(state)), key)
+    return state, info
+
+
+@pytest.fixture(scope="module")
+def neat():
+    return NEAT(_busy())
+
+
+@pytest.fixture(scope="module")
+def start(neat):
+    return _init(neat, jax.random.key(1))
+
+
+def test_the_first_population_is_fully_linked_and_valid(neat, start):
+    genomes = neat.ask(start)
+    assert_valid(genomes, neat.config)
+    assert (np.asarray(genomes.num_links) == 6).all()
+    assert len(np.unique(np.asarray(genomes.link_weight[:, 0]))) == 24
+
+
+def test_genomes_stay_valid_over_generations(neat, start):
+    state = start
+    for seed in range(8):
+        state, info = _run(neat, state, 1, seed)
+        check_info(info)
+        assert_valid(neat.ask(state), neat.config)
+        table = state.species
+        count = int(table.num_species)
+        index = np.asarray(state.species_index)
+        assert set(index.tolist()) == set(range(count))
+        assert int(info.species_size.sum()) == 24
+
+
+def test_the_same_seed_gives_the_same_bits(neat, start):
+    assert_same(_run(neat, start, 3), _run(neat, start, 3))
+
+
+def test_another_key_gives_another_population(neat, start):
+    first, _ = _run(neat, start, 1, seed=1)
+    second, _ = _run(neat, start, 1, seed=2)
+    assert not np.array_equal(
+        first.population.link_weight, second.population.link_weight
+    )
+
+
+def test_a_larger_capacity_gives_the_same_bits(neat, start):
+    small, info = _run(neat, start, 6)
+    check_info(info)
+    wide = grow(start, max_nodes=64, max_links=128, max_species=48)
+    large, _ = _run(neat, wide, 6)
+    assert_same(grow(small, max_nodes=64, max_links=128, max_species=48), large)
+
+
+def test_scan_and_vmap_over_seeds_equal_loops(neat, start):
+    seeds = jnp.arange(2)
+
+    @jax.jit
+    @jax.vmap
+    def run(seed):
+        step = lambda s, k: neat.tell(s, _fitness(s.population), key=k)
+        return jax.lax.scan(step, start, jax.random.split(jax.random.key(seed), 3))
+
+    states, infos = run(seeds)
+    check_info(infos)
+    for i in range(2):
+        looped, _ = _run(neat, start, 3, seed=i)
+        assert_same(jax.tree.map(lambda x, i=i: x[i], states), looped)
+
+
+def test_tell_is_traced_once_whatever_the_rates(neat, start):
+    state, _ = _run(neat, start, 1)
+    before = len(TRACES)
+    for i in range(3):
+        mutation = dataclasses.replace(BUSY, add_node_rate=0.1 * i)
+        speciation = SpeciationConfig(compatibility_threshold=1.0 + i)
+        other = NEAT(_busy(mutation=mutation, speciation=speciation))
+        state, _ = _run(other, state, 2)
+    assert len(TRACES) == before
+
+
+def test_bound_methods_can_be_jitted_directly(neat, start):
+    fitness = _fitness(start.population)
+    lowered = jax.jit(neat.tell).lower(start, fitness, key=jax.random.key(0))
+    assert_same(
+        jax.tree.map(lambda x: x.shape, lowered.out_info),
+        jax.tree.map(lambda x: x.shape, _tell(neat, start, fitness, jax.random.key(0))),
+    )
+
+
+def test_no_key_is_used_twice(neat, start):
+    with jax.debug_key_reuse(True):
+        jax.jit(lambda k: neat.init(key=k)).lower(jax.random.key(0))
+        jax.jit(lambda s, f, k: neat.tell(s, f, key=k)).lower(
+            start, _fitness(start.population), jax.random.key(1)
+        )
+
+
+def test_capacities_grow_when_needed_and_change_nothing(neat, start):
+    # Room for the first population only.
+    tight = NEAT(_busy(max_nodes=8, max_links=8))
+    state = _init(tight, jax.random.key(1))
+    tell = lambda s, f, key: _tell(tight, s, f, key)
+    for key in jax.random.split(jax.random.key(0), 2):
+        state, info = tell_growing(
+            tight, state, _fitness(state.population), key=key, tell_fn=tell
+        )
+    assert state.max_links > 8
+    expected, info = _run(neat, start, 2)
+    check_info(info)
+    sizes = {"max_nodes": 32, "max_links": 64}
+    assert_same(grow(state, **sizes), expected)
+
+
+def test_a_capacity_that_is_too_small_is_named_and_harms_no_genome():
+    tight = NEAT(_busy(max_nodes=5, max_links=6))
+    state = _init(tight, jax.random.key(1))
+    state, info = _run(tight, state, 1)
+    assert_valid(tight.ask(state), tight.config)
+    for setting, field in (("max_nodes", "nodes"), ("max_links", "links")):
+        assert bool(getattr(info.overflow, field))
+        only = Overflow(*(jnp.bool_(field == f) for f in ("nodes", "links", "species")))
+        with pytest.raises(CapacityError, match=setting):
+            check_info(eqx.tree_at(lambda i: i.overflow, info, only))
+
+
+def test_capacities_never_shrink(start):
+    with pytest.raises(ValueError, match="max_nodes"):
+        grow(start, max_nodes=6)
+    with pytest.raises(ValueError, match="max_species"):
+        grow(start, max_species=2)
+
+
+def test_running_out_of_ids_is_an_error(neat, start):
+    _, info = _run(neat, start, 1)
+    exhausted = eqx.tree_at(lambda i: i.ids_exhausted, info, jnp.bool_(True))
+    with pytest.raises(CapacityError, match="ids"):
+        check_info(exhausted)
+
+
+def test_champions_survive_unchanged(neat, start):
+    config = dataclasses.replace(
+        neat.config,
+        reproduction=dataclasses.replace(
+            neat.config.reproduction, elitism=1, elitism_min_size=1
+        ),
+    )
+    elitist = NEAT(config)
+    fitness = _fitness(start.population)
+    best = jax.tree.map(lambda x: x[int(jnp.argmax(fitness))], start.population)
+    state, _ = _tell(elitist, start, fitness, jax.random.key(0))
+    same = [
+        all(
+            np.array_equal(a[i], b)
+            for a, b in zip(
+                jax.tree.leaves(state.population), jax.tree.leaves(best), strict=True
+            )
+        )
+        for i in range(24)
+    ]
+    assert any(same)
+    assert_same(state.best_genome, best)
+
+
+def test_minimising_is_maximising_the_opposite(neat, start):
+    other = NEAT(dataclasses.replace(neat.config, maximise=False))
+    fitness = _fitness(start.population)
+    up, info_up = _tell(neat, start, fitness, jax.random.key(0))
+    down, info_down = _tell(other, start, -fitness, jax.random.key(0))
+    assert_same(up, down)
+    assert float(info_up.best_fitness) == -float(info_down.best_fitness)
+
+
+def test_failed_evaluations_are_counted_and_never_spread(neat, start):
+    fitness = _fitness(start.population).at[jnp.array([0, 3])].set(jnp.nan)
+    fitness = fitness.at[5].set(jnp.inf)
+    state, info = _tell(neat, start, fitness, jax.random.key(0))
+    assert int(info.num_failed) == 3
+    for leaf in (info.best_fitness, info.mean_fitness, state.best_score):
+        assert np.isfinite(float(leaf))
+    assert int(info.best_index) not in (0, 3, 5)
+    assert_valid(neat.ask(state), neat.config)
+
+
+def test_the_threshold_moves_towards_the_target_number_of_species(neat, start):
+    speciation = SpeciationConfig(
+        target_num_species=50, threshold_step=0.5, threshold_min=1.0
+    )
+    adaptive = NEAT(_busy(speciation=speciation))
+    state, _ = _tell(adaptive, start, _fitness(start.population), jax.random.key(0))
+    assert float(state.threshold) == pytest.approx(2.5)
+    speciation = dataclasses.replace(speciation, target_num_species=1)
+    adaptive = NEAT(_busy(speciation=speciation))
+    many = eqx.tree_at(lambda s: s.species.num_species, start, jnp.int32(2))
+    threshold = adaptive._next_threshold(many.threshold, many.species.num_species)
+    assert float(threshold) == pytest.approx(3.5)
+
+
+def test_recurrent_genomes_may_have_cycles():
+    mutation = dataclasses.replace(BUSY, outputs_as_sources=True)
+    recurrent = NEAT(_busy(feed_forward=False, mutation=mutation))
+    state = _init(recurrent, jax.random.key(0))
+    state, _ = _run(recurrent, state, 6)
+    genomes = recurrent.ask(state)
+    assert_valid(genomes, recurrent.config)
+    loops = np.asarray(genomes.link_source == genomes.link_target)
+    assert (loops & np.asarray(genomes.link_mask)).any()
+
+
+@pytest.mark.parametrize("name", sorted(presets.PRESETS))
+def test_every_preset_builds_and_can_be_changed(name):
+    build = presets.PRESETS[name]
+    config = build(num_inputs=3, num_outputs=1, population_size=20)
+    assert config.population_size == 20
+    assert NEAT(config).config.num_inputs == 3
+
+
+@pytest.mark.parametrize("name", ["stanley2002", "neat_python"])
+def test_presets_run(name):
+    # The two that between them take every branch.
+    config = presets.PRESETS[name](
+        num_inputs=3, num_outputs=1, population_size=20, max_nodes=32, max_links=64
+    )
+    neat = NEAT(config)
+    state = _init(neat, jax.random.key(0))
+    for i in range(4):
+        state, info = _run(neat, state, 1, seed=i)
+        check_info(info)
+        assert_valid(neat.ask(state), neat.config)
+    assert int(info.generation) == 3
+
+
+@pytest.mark.parametrize(
+    "kind,hidden,expected",
+    [
+        ("none", 0, 0),
+        ("full", 0, 6),
+        ("full", 2, 10),
+        ("full_direct", 2, 16),
+        ("fs", 2, 6),
+        ("fs_hidden", 2, 12),
+    ],
+)
+def test_pairs_that_initial_connections_choose_from(kind, hidden, expected):
+    config = _busy(initial_connection=kind, num_hidden=hidden)
+    assert len(initial_pairs(config)) == expected
+
+
+@pytest.mark.parametrize(
+    "kind,hidden,expected", [("partial", 0, 3), ("partial_direct", 2, 8), ("fs", 2, 2)]
+)
+def test_partial_connections_have_the_asked_number_of_links(kind, hidden, expected):
+    config = _busy(initial_connection=kind, num_hidden=hidden, initial_fraction=0.5)
+    genomes = jax.jit(lambda k: first_population(config, 32, 64, key=k))(
+        jax.random.key(0)
+    )
+    assert_valid(genomes, config)
+    assert (np.asarray(genomes.num_links) == expected).all()
+    assert len(np.unique(np.asarray(genomes.link_id), axis=0)) > 1
+
+
+def test_compatible_members_share_a_species(neat, start):
+    state, _ = _run(neat, start, 2)
+    index = np.asarray(state.species_index)
+    distance = jax.jit(jax.vmap(lambda a, b: pair_distance(neat.config, a, b)))(
+        state.population,
+        jax.tree.map(lambda x: x[index], state.species.representative),
+    )
+    assert (np.asarray(distance) < float(state.threshold)).all()
