@@ -13,6 +13,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +29,7 @@ TARGETS = {2: 20.0, 8: 60.0}
 
 def random_population(
     rng: np.random.Generator, num_genomes: int, num_hidden: int
-) -> dict[str, np.ndarray]:
+) -> dict[str, Any]:
     """CPPNs whose hidden nodes have three links each, and all lead to the output."""
     links = []
     output = NUM_INPUTS

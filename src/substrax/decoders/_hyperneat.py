@@ -234,6 +234,7 @@ class HyperNEAT(AbstractDecoder):
             link_weight=weight,
             num_found=np.full(num, -1),  # nobody looked: the user gave them
             num_queries=num * substrate.source.size,
+            query_seconds=0.0,
         )
         networks = networks_of(
             wiring,

@@ -131,7 +131,7 @@ def discover(
         )
     if keys.terminal_of_cell:
         links = links.without_repeats()
-    return _finish(links, numbering, layout, queries.count)
+    return _finish(links, numbering, layout, queries)
 
 
 def _explore_hidden(
@@ -331,7 +331,7 @@ def _output_links(
 
 
 def _finish(
-    links: Links, numbering: Numbering, layout: Layout, num_queries: int
+    links: Links, numbering: Numbering, layout: Layout, queries: Queries
 ) -> Wiring:
     """The clean-up, and node numbers within each genome."""
     num_inputs, num_outputs = len(layout.inputs), len(layout.outputs)
@@ -368,5 +368,6 @@ def _finish(
         link_target=(kept_before[links.target[order]] - first).astype(np.int32),
         link_weight=links.weight[order],
         num_found=np.bincount(numbering.genome, minlength=num_genomes),
-        num_queries=num_queries,
+        num_queries=queries.count,
+        query_seconds=queries.seconds,
     )

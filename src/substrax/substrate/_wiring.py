@@ -27,6 +27,8 @@ class Wiring:
     num_found: Int[np.ndarray, " genomes"]
     """Hidden positions that were found, before the clean-up."""
     num_queries: int
+    query_seconds: float
+    """Time spent in the query engine."""
 
     @property
     def num_genomes(self) -> int:

@@ -1,0 +1,303 @@
+"""Substrate discovery against its peers and against itself, in one run.
+
+    python benchmarks/discovery.py [--quick]
+
+Four tables, on one core, warm, on CPPNs that evolved for ten generations of XOR:
+
+1. rule `es`, a population of 150, against the recursive quadtree in Python (what
+   PUREPLES does) on some of the same genomes, and against PUREPLES if it is installed;
+2. a generation of XOR against MultiNEAT's, where that is installed;
+3. rule `emr`, frontier against eager, the variance on the output and on the weight;
+4. what each depth costs, with the queries made and the share of the query engine.
+
+Networks are built in all of them. Compilation is not in the times; its seconds are
+printed at the end.
+"""
+
+import argparse
+import dataclasses
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+if hasattr(os, "sched_setaffinity"):  # before JAX makes its threads
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+
+import jax
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import peers
+
+from substrax.cppn import ACTIVATION_NAMES
+from substrax.decoders import (
+    CPPNReading,
+    Discovered,
+    emr_hyperneat,
+    es_hyperneat,
+)
+from substrax.neat import NEAT, Genome, presets
+from substrax.network import evaluate
+from substrax.substrate import (
+    EMRRule,
+    ESRule,
+    Exploration,
+    Layout,
+    WeightMap,
+    Wiring,
+    discover,
+)
+
+LAYOUT = Layout(peers.XOR_INPUTS, peers.XOR_OUTPUTS)
+ROWS = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]], np.float32)
+WANTED = np.array([0.0, 1.0, 1.0, 0.0])
+ACTIVATIONS = ("gauss", "sin", "tanh", "sigmoid")
+POPULATION = 150
+READING = {
+    dialect: CPPNReading(dialect=dialect, activations=ACTIVATIONS)
+    for dialect in ("neat-python", "plain")
+}
+
+
+def evolve(decoder: Discovered, generations: int, seed: int = 0):
+    """Runs NEAT on XOR; yields each generation's population and what it cost."""
+    config = dataclasses.replace(presets.pureples(), population_size=POPULATION)
+    neat = NEAT(config)
+    state = neat.init(key=jax.random.key(seed))
+    tell = jax.jit(neat.tell)
+    for generation in range(generations):
+        began = time.perf_counter()
+        population = neat.ask(state)
+        networks = decoder.decode(population)
+        outputs = evaluate(networks, ROWS)[:, :, 0]
+        fitness = 1 - np.mean((outputs - WANTED) ** 2, axis=1)
+        state, _ = tell(state, fitness, key=jax.random.key(1000 * seed + generation))
+        jax.block_until_ready(state)
+        yield population, networks, fitness, time.perf_counter() - began
+
+
+def evolved_population(rule: str) -> Genome:
+    """The population after ten generations of XOR."""
+    if rule == "es":
+        decoder = es_hyperneat(LAYOUT, ESRule(depth=2), reading=READING["neat-python"])
+    else:
+        decoder = emr_hyperneat(LAYOUT, EMRRule(depth=3), reading=READING["plain"])
+    *_, (population, _, _, _) = evolve(decoder, 11)
+    return population
+
+
+def as_vector(genome: Genome, g: int, max_depth: int) -> dict[str, Any]:
+    """One genome in the format of the conformance vectors, for the peers."""
+    node_id = np.asarray(genome.node_id[g])
+    name = {i: -1 - i if i < 5 else i - 5 for i in node_id.tolist() if i >= 0}
+    nodes = [
+        {
+            "id": name[int(i)],
+            "activation": ACTIVATION_NAMES[int(genome.node_activation[g][k])],
+            "bias": float(genome.node_bias[g][k]),
+            "response": 1.0,
+        }
+        for k, i in enumerate(node_id)
+        if i >= 5
+    ]
+    columns = ("link_source", "link_target", "link_weight", "link_enabled")
+    links = zip(*(np.asarray(getattr(genome, c)[g]) for c in columns), strict=True)
+    return {
+        "cppn": {
+            "nodes": nodes,
+            "connections": [
+                [name[int(s)], name[int(t)], float(w)] for s, t, w, on in links if on
+            ],
+            "input_ids": [-1, -2, -3, -4, -5],
+            "output_id": 0,
+        },
+        "inputs": LAYOUT.inputs.tolist(),
+        "outputs": LAYOUT.outputs.tolist(),
+        "params": {
+            "initial_depth": 0,
+            "max_depth": max_depth,
+            "variance_threshold": peers.VARIANCE_THRESHOLD,
+            "band_threshold": peers.BAND_THRESHOLD,
+            "division_threshold": peers.DIVISION_THRESHOLD,
+            "iteration_level": 1,
+            "max_weight": 5.0,
+            "activation": "sigmoid",
+        },
+    }
+
+
+def best_seconds(function: Any, repeats: int) -> float:
+    function()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def compare_quadtree(quick: bool) -> None:
+    print("\n1. rule es per genome, population 150, against the recursive quadtree")
+    print(
+        "max_depth  D  genomes  quadtree ms  queries  PUREPLES ms  ours ms  "
+        "x quadtree  x PUREPLES  target"
+    )
+    population = evolved_population("es")
+    rng = np.random.default_rng(0)
+    has_pureples = peers.is_installed("pureples")
+    for max_depth, target in ((2, 100), (3, None), (4, 1000)):
+        decoder = es_hyperneat(
+            LAYOUT, ESRule(depth=max_depth - 1), reading=READING["neat-python"]
+        )
+        ours = best_seconds(lambda d=decoder: d.decode(population), 5) / POPULATION
+        num = {2: 150, 3: 40, 4: 12}[max_depth] // (4 if quick else 1)
+        some = rng.choice(POPULATION, num, replace=False)
+        cases = [as_vector(population, int(g), max_depth) for g in some]
+        trees = [peers.quadtree_decode(case) for case in cases]
+        theirs = sum(t.seconds for t in trees) / num
+        queries = sum(t.queries for t in trees) / num
+        pureples = float("nan")
+        if has_pureples:
+            runs = [peers.pureples_decode(case) for case in cases]
+            pureples = sum(r.seconds for r in runs) / num
+        # The sample's share of our time is not known apart: the sample is random.
+        verdict = ""
+        if target:
+            kept = theirs / ours >= target
+            verdict = f"{'kept' if kept else 'MISSED'}: {target}x"
+        print(
+            f"{max_depth:9d} {max_depth - 1:2d} {num:8d} {theirs * 1e3:12.2f} "
+            f"{queries:8.0f} {pureples * 1e3:12.2f} {ours * 1e3:8.3f} "
+            f"{theirs / ours:11.0f} {pureples / ours:11.0f}  {verdict}",
+            flush=True,
+        )
+
+
+def compare_multineat(quick: bool) -> None:
+    print("\n2. a generation of XOR, population 150, against MultiNEAT")
+    if not peers.is_installed("multineat"):
+        print("MultiNEAT is not installed: pip install multineat")
+        return
+    print(
+        "depth (theirs)  theirs s  hidden median/max |  rule  ours s  "
+        "hidden median/max  ratio"
+    )
+    generations = 12 if quick else 30
+    scale = 5.0
+    # MultiNEAT takes variances of the CPPN's output; ours are of the weight.
+    like_theirs = ESRule(
+        division_threshold=peers.DIVISION_THRESHOLD * scale**2,
+        variance_threshold=peers.VARIANCE_THRESHOLD * scale**2,
+        band_threshold=peers.BAND_THRESHOLD * scale,
+    )
+    for depth in (3, 4, 5, 6):
+        run = peers.multineat_xor(depth)
+        rows = [next(run) for _ in range(generations)][2:]
+        theirs = float(np.median([r.seconds for r in rows]))
+        median = np.median([r.median_hidden for r in rows])
+        left = f"{depth:14d} {theirs:9.4f} {median:9.0f} "
+        left += f"/{max(r.max_hidden for r in rows):4d} |"
+        decoders = {
+            "es": es_hyperneat(
+                LAYOUT,
+                dataclasses.replace(like_theirs, depth=depth - 1),
+                reading=READING["neat-python"],
+                weight_map=WeightMap("linear", scale),
+            ),
+            "emr": emr_hyperneat(
+                LAYOUT, EMRRule(depth=depth - 1), reading=READING["plain"]
+            ),
+        }
+        for name, decoder in decoders.items():
+            ours = list(evolve(decoder, generations))[5:]
+            seconds = float(np.median([row[3] for row in ours]))
+            hidden = [np.median(row[1].num_hidden) for row in ours]
+            largest = max(row[1].num_hidden.max() for row in ours)
+            print(
+                f"{left} {name:>5} {seconds:7.4f} {np.median(hidden):9.0f} /"
+                f"{largest:5d} {theirs / seconds:8.1f}",
+                flush=True,
+            )
+
+
+def wiring(population: Genome, rule: EMRRule | ESRule, strategy: str) -> Wiring:
+    is_es = isinstance(rule, ESRule)
+    reading = READING["neat-python" if is_es else "plain"]
+    weight_map = WeightMap("deadzone", 5.0) if is_es else WeightMap("linear", 8.0)
+    engine = reading.engine(population)
+    return discover(engine, weight_map, LAYOUT, Exploration(rule, strategy))
+
+
+def compare_strategies(quick: bool) -> None:
+    print("\n3. rule emr (feedforward: discovery alone), frontier against eager")
+    print(
+        "variance on   D   eager s  queries  frontier s  queries  ratio  hidden  target"
+    )
+    population = evolved_population("emr")
+    few = jax.tree.map(lambda x: x[: 30 if quick else POPULATION], population)
+    for field in ("output", "weight"):
+        for depth, target in ((4, 1), (7, 20), (9, 200)):
+            if quick and depth == 9:
+                continue
+            rule = EMRRule(depth=depth, connections="feedforward", field=field)
+            repeats = {4: 5, 7: 2, 9: 1}[depth]
+            found = wiring(few, rule, "frontier")
+            frontier = best_seconds(lambda r=rule: wiring(few, r, "frontier"), 3)
+            eager = best_seconds(lambda r=rule: wiring(few, r, "eager"), repeats)
+            everything = wiring(few, rule, "eager")
+            kept = eager / frontier >= target
+            verdict = f"{'kept' if kept else 'MISSED'}: {target}x"
+            if field == "weight":
+                verdict = ""
+            print(
+                f"{field:>11} {depth:3d} {eager:9.3f} {everything.num_queries:8.1e} "
+                f"{frontier:11.4f} {found.num_queries:8.1e} {eager / frontier:6.1f} "
+                f"{found.hidden_point.shape[0] / found.num_genomes:7.1f}  {verdict}",
+                flush=True,
+            )
+
+
+def cost_by_depth(quick: bool) -> None:
+    print("\n4. cost by depth, population 150, frontier; share: time in the engine")
+    print("rule             D  seconds  queries  ns/query  share  hidden     links")
+    es_population = evolved_population("es")
+    emr_population = evolved_population("emr")
+    rules: list[tuple[str, Any, Genome, tuple[int, ...]]] = [
+        ("es", ESRule, es_population, (1, 2, 3)),
+        ("emr output", EMRRule, emr_population, (3, 4, 5, 6, 7, 9, 11, 13)),
+    ]
+    for name, rule_type, population, depths in rules:
+        for depth in depths[:4] if quick else depths:
+            rule = rule_type(depth=depth)
+            wiring(population, rule, "frontier")
+            began = time.perf_counter()
+            found = wiring(population, rule, "frontier")
+            seconds = time.perf_counter() - began
+            share = found.query_seconds / seconds
+            verdict = ""
+            if depth >= 5:
+                verdict = f"{'kept' if share >= 0.5 else 'MISSED'}: half"
+            print(
+                f"{name:12} {depth:5d} {seconds:8.3f} {found.num_queries:8.1e} "
+                f"{seconds / found.num_queries * 1e9:9.1f} {share:6.0%} "
+                f"{found.hidden_point.shape[0] / found.num_genomes:7.1f} "
+                f"{found.link_source.size / found.num_genomes:9.1f}  {verdict}",
+                flush=True,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="fewer genomes, depths")
+    parser.add_argument("--tables", type=int, nargs="*", default=[1, 2, 3, 4])
+    arguments = parser.parse_args()
+    print(f"jax {jax.__version__}, {jax.devices()[0]}, one core")
+    tables = (compare_quadtree, compare_multineat, compare_strategies, cost_by_depth)
+    for number in arguments.tables:
+        tables[number - 1](arguments.quick)
+
+
+if __name__ == "__main__":
+    main()
