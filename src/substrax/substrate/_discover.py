@@ -214,50 +214,56 @@ def _pair_links(
     """Phase 2 of `emr`: one query for every ordered pair that the classes allow."""
     if not classes:
         return
-    position = _Positions(numbering, found)
+    position = _Positions(numbering, found, queries.engine.dtype)
+    drops_self = LATERAL in classes and SELF not in classes
     for first, begin, count in _ranges(position, classes):
         for piece in _pieces(count, _MAX_PAIRS):
-            source = np.repeat(first[piece], count[piece])
-            ends = np.cumsum(count[piece])
-            offset = begin[piece] - (ends - count[piece])
-            target = np.arange(source.size) + np.repeat(offset, count[piece])
-            keep = np.ones(source.size, bool)
-            if SELF not in classes:
-                keep &= source != target
-            if position.is_terminal.any():
+            counts = count[piece]
+            source = np.repeat(first[piece], counts)
+            offset = begin[piece] - (np.cumsum(counts) - counts)
+            target = np.repeat(offset.astype(np.int32), counts)
+            target += np.arange(source.size, dtype=np.int32)
+            genome = np.repeat(position.genome[first[piece]], counts)
+            if drops_self or position.is_terminal.any():
+                keep = source != target if drops_self else np.ones(source.size, bool)
                 terminal = position.is_terminal[source] | position.is_terminal[target]
                 keep &= ~terminal | (position.y[source] < position.y[target])
-            if not keep.all():
-                source, target = source[keep], target[keep]
-            yield _query_pairs(queries, position, rule, source, target)
+                source, target, genome = source[keep], target[keep], genome[keep]
+            yield _query_pairs(queries, position, rule, genome, source, target)
 
 
-def _query_pairs(queries, position, rule, source, target) -> Links:
-    outputs = queries.of_points(
-        position.genome[source], position.point[source], position.point[target]
-    )
+def _query_pairs(
+    queries: Queries,
+    position: "_Positions",
+    rule: EMRRule,
+    genome: Int[np.ndarray, " pairs"],
+    source: Int[np.ndarray, " pairs"],
+    target: Int[np.ndarray, " pairs"],
+) -> Links:
+    outputs = queries.of_points(genome, position.point[source], position.point[target])
     weight = queries.weight_map(outputs[0])
     strong = np.abs(weight) > rule.weight_threshold
     if queries.has_leo:
         strong &= outputs[1] > 0
+    found = np.flatnonzero(strong)
     return Links(
-        position.number[source[strong]], position.number[target[strong]], weight[strong]
+        position.number[source[found]], position.number[target[found]], weight[found]
     )
 
 
 class _Positions:
     """Found positions, terminals among them, sorted by genome, y, x."""
 
-    def __init__(self, numbering: Numbering, found: Found) -> None:
+    def __init__(self, numbering: Numbering, found: Found, dtype: np.dtype) -> None:
         keys = found.keys
         genome, point = keys.genomes(found.sorted), keys.points(found.sorted)
         order = np.lexsort((point[:, 0], point[:, 1], genome))
-        self.key = found.sorted[order]
-        self.genome = genome[order]
+        key = found.sorted[order]
+        self.genome = genome[order].astype(np.int32)
         self.y = point[order, 1]
-        self.point = point[order]
-        self.number = numbering.of(self.key)
-        self.is_terminal = keys.is_terminal(self.key)
+        self.point = point[order].astype(dtype)
+        self.number = numbering.of(key)
+        self.is_terminal = keys.is_terminal(key)
 
 
 def _ranges(position: _Positions, classes: frozenset[int]):
@@ -265,7 +271,7 @@ def _ranges(position: _Positions, classes: frozenset[int]):
     num = position.genome.size
     if not num:
         return
-    index = np.arange(num)
+    index = np.arange(num, dtype=np.int32)
     starts_row = np.ones(num, bool)
     starts_row[1:] = (position.genome[1:] != position.genome[:-1]) | (
         position.y[1:] != position.y[:-1]
@@ -312,12 +318,12 @@ def _output_links(
     layout: Layout,
 ):
     """Phase 3 of `emr`: one query for every (hidden position, output) above it."""
-    position = _Positions(numbering, found)
+    position = _Positions(numbering, found, queries.engine.dtype)
     num_inputs = len(layout.inputs)
     for o, point in enumerate(layout.outputs):
         source = np.flatnonzero(position.y < point[1])
         genome = position.genome[source]
-        target = np.broadcast_to(point, (source.size, 2))
+        target = np.broadcast_to(point.astype(queries.engine.dtype), (source.size, 2))
         outputs = queries.of_points(genome, position.point[source], target)
         weight = queries.weight_map(outputs[0])
         strong = np.abs(weight) > rule.weight_threshold
