@@ -1,0 +1,268 @@
+"""neat-python's files and genomes."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.neat.helpers import assert_valid, links_of, stack
+
+from substrax.cppn import ACTIVATION_NAMES
+from substrax.neat import (
+    FloatGeneConfig,
+    from_neat_python_config,
+    genome_from_neat_python,
+    presets,
+)
+
+ROOT = Path(__file__).parent.parent.parent
+XOR = ROOT / "benchmarks" / "neat_xor.ini"
+VECTORS = ROOT / "tests" / "data" / "pureples.json"
+
+
+def _text(**changes):
+    lines = []
+    for line in XOR.read_text().splitlines():
+        name = line.partition("=")[0].strip()
+        if name in changes:
+            value = changes.pop(name)
+            if value is None:
+                continue
+            line = f"{name} = {value}"
+        lines.append(line)
+    assert not changes
+    return "\n".join(lines)
+
+
+def test_the_xor_example_is_the_preset():
+    config, messages = from_neat_python_config(XOR)
+    assert config == presets.neat_python()
+    assert [m.partition(":")[0] for m in messages] == [
+        "[NEAT] fitness_threshold = 1000000"
+    ]
+
+
+def test_numbers_switches_and_names_are_read():
+    config, _ = from_neat_python_config(
+        _text(
+            weight_init_type="uniform",
+            weight_max_value="8",
+            initial_connection="partial_direct 0.25",
+            activation_options="sin gauss tanh",
+            activation_default="random",
+            single_structural_mutation="true",
+            species_fitness_func="mean",
+            num_hidden="3",
+        )
+    )
+    assert config.weight == FloatGeneConfig(
+        maximum=8.0, init_distribution="uniform", perturb_rate=0.8, replace_rate=0.1
+    )
+    assert config.initial_connection == "partial_direct"
+    assert config.initial_fraction == 0.25
+    assert config.activation_options == ("sin", "gauss", "tanh")
+    assert config.activation_default is None
+    assert config.mutation.single_structural and config.mutation.surer
+    assert config.reproduction.species_fitness == "mean"
+    assert config.num_hidden == 3
+
+
+def test_a_mutated_switch_changes_every_other_time():
+    config, _ = from_neat_python_config(
+        _text(enabled_mutate_rate="0.1", enabled_rate_to_true_add="0.2")
+    )
+    assert config.mutation.enable_rate == pytest.approx(0.15)
+    assert config.mutation.disable_rate == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    "changes,name",
+    [
+        ({"response_mutate_rate": "0.1"}, "response_mutate_rate = 0.1"),
+        ({"response_init_mean": "2.0"}, "response_init_mean = 2.0"),
+        ({"aggregation_options": "sum product"}, "aggregation_options = sum product"),
+        ({"aggregation_mutate_rate": "0.5"}, "aggregation_mutate_rate = 0.5"),
+        ({"reset_on_extinction": "True"}, "reset_on_extinction = True"),
+        ({"enabled_default": "False"}, "enabled_default = False"),
+        ({"fitness_criterion": "mean"}, "fitness_criterion = mean"),
+        ({"species_fitness_func": "median"}, "species_fitness_func = median"),
+    ],
+)
+def test_an_option_without_counterpart_gets_one_message(changes, name):
+    _, messages = from_neat_python_config(_text(**changes))
+    assert sum(name in message for message in messages) == 1
+    assert len(messages) == 2
+
+
+def test_unknown_options_and_sections_are_reported():
+    text = _text() + "\nelitsm = 3\n\n[MyOwnSection]\nx = 1\n"
+    _, messages = from_neat_python_config(text)
+    assert any("elitsm = 3" in m and "'elitism'" in m for m in messages)
+    assert any("[MyOwnSection]" in m and "ignored" in m for m in messages)
+
+
+@pytest.mark.parametrize(
+    "text,message",
+    [
+        ("/nowhere/config.ini", "no file"),
+        ("[NEAT]\npop_size = 3\n", "DefaultGenome.*missing"),
+        ("pop_size = 3\n[x", "not an INI file"),
+        (_text(pop_size=None), "lacks the option 'pop_size'"),
+        (_text(pop_size="many"), "pop_size = 'many'"),
+        (_text(feed_forward="perhaps"), "neither true nor false"),
+        (_text(activation_options="sigmoyd"), "sigmoyd"),
+        (_text(initial_connection="dense"), "initial_connection = 'dense'"),
+        (_text(initial_connection="partial"), "fraction"),
+        (_text(weight_init_type="cauchy"), "cauchy"),
+        (_text(node_add_prob="3"), "add_node_rate"),
+        (_text(weight_min_value="99"), "Swap"),
+    ],
+)
+def test_broken_files_are_refused_with_a_sentence(text, message):
+    with pytest.raises(ValueError, match=message):
+        from_neat_python_config(text)
+
+
+def _value(genome, inputs):
+    """A slow evaluator of ours, with neat-python's activations."""
+    functions = {
+        "tanh": lambda z: np.tanh(np.clip(2.5 * z, -60, 60)),
+        "sin": lambda z: np.sin(np.clip(5 * z, -60, 60)),
+        "gauss": lambda z: np.exp(-5 * np.clip(z, -3.4, 3.4) ** 2),
+        "sigmoid": lambda z: 1 / (1 + np.exp(-np.clip(5 * z, -60, 60))),
+        "identity": lambda z: z,
+        "abs": abs,
+    }
+    values = dict(enumerate(inputs))
+    links = links_of(genome)
+    weights = np.asarray(genome.link_weight, np.float64)
+    slots = {int(n): i for i, n in enumerate(genome.node_id) if n >= 0}
+
+    def evaluate(node):
+        if node not in values:
+            slot = slots[node]
+            total = float(genome.node_bias[slot])
+            for weight, (_, source, target) in zip(weights, links, strict=False):
+                if target == node:
+                    total += weight * evaluate(source)
+            name = ACTIVATION_NAMES[int(genome.node_activation[slot])]
+            values[node] = functions[name](total)
+        return values[node]
+
+    return evaluate(len(inputs))
+
+
+def _neat_python_value(cppn, inputs):
+    """What the vectors' README says, in plain Python."""
+    functions = {
+        "tanh": lambda z: np.tanh(np.clip(2.5 * z, -60, 60)),
+        "sin": lambda z: np.sin(np.clip(5 * z, -60, 60)),
+        "gauss": lambda z: np.exp(-5 * np.clip(z, -3.4, 3.4) ** 2),
+        "sigmoid": lambda z: 1 / (1 + np.exp(-np.clip(5 * z, -60, 60))),
+        "identity": lambda z: z,
+        "abs": abs,
+    }
+    values = dict(zip(cppn["input_ids"], inputs, strict=True))
+    nodes = {n["id"]: n for n in cppn["nodes"]}
+    for _ in nodes:
+        for key, node in nodes.items():
+            feeding = [(s, w) for s, t, w in cppn["connections"] if t == key]
+            if key not in values and feeding and all(s in values for s, _ in feeding):
+                total = sum(w * values[s] for s, w in feeding)
+                z = node["bias"] + node["response"] * total
+                values[key] = functions[node["activation"]](z)
+    return values.get(cppn["output_id"], 0.0)
+
+
+def test_genomes_of_the_vectors_keep_their_meaning():
+    cases = json.loads(VECTORS.read_text())["cases"]
+    rng = np.random.default_rng(0)
+    genomes = []
+    for case in cases:
+        cppn = case["cppn"]
+        genome = genome_from_neat_python(cppn, max_nodes=32, max_links=64)
+        genomes.append(genome)
+        for inputs in rng.uniform(-1, 1, (3, 5)):
+            inputs[4] = 1.0
+            expected = _neat_python_value(cppn, inputs.tolist())
+            assert _value(genome, inputs.tolist()) == pytest.approx(
+                expected, rel=1e-4, abs=1e-4
+            )
+    assert_valid(stack(*genomes), presets.pureples())
+
+
+def test_the_response_is_folded_into_the_weights():
+    cppn = {
+        "nodes": [{"id": 0, "activation": "tanh", "bias": 0.5, "response": 2.0}],
+        "connections": [[-1, 0, 0.25]],
+        "input_ids": [-1],
+        "output_id": 0,
+    }
+    genome = genome_from_neat_python(cppn)
+    assert float(genome.link_weight[0]) == 0.5
+    assert float(genome.node_bias[1]) == 0.5
+
+
+def test_what_is_never_evaluated_is_left_out_and_a_dead_output_is_zero():
+    node = lambda key: {"id": key, "activation": "sin", "bias": 0.7, "response": 1.0}
+    cppn = {
+        "nodes": [node(0), node(5), node(6)],
+        "connections": [[5, 6, 1.0], [6, 0, 1.0]],
+        "input_ids": [-1, -2],
+        "output_id": 0,
+    }
+    genome = genome_from_neat_python(cppn)
+    assert int(genome.num_nodes) == 3 and int(genome.num_links) == 0
+    assert ACTIVATION_NAMES[int(genome.node_activation[2])] == "identity"
+    assert float(genome.node_bias[2]) == 0.0
+    kept = genome_from_neat_python(cppn, prune_unfed=False)
+    assert int(kept.num_nodes) == 5 and int(kept.num_links) == 2
+
+
+def test_genome_objects_of_neat_python_are_read():
+    neat = pytest.importorskip("neat")
+    genome = neat.DefaultGenome(1)
+    for key, bias in ((0, 0.1), (7, 0.2)):
+        node = neat.genes.DefaultNodeGene(key)
+        node.bias, node.response = bias, 1.0
+        node.activation, node.aggregation = "tanh", "sum"
+        genome.nodes[key] = node
+    for number, (ends, enabled) in enumerate(
+        [((-1, 7), True), ((7, 0), True), ((-2, 0), False)]
+    ):
+        link = neat.genes.DefaultConnectionGene(ends, innovation=number)
+        link.weight, link.enabled = 1.5, enabled
+        genome.connections[ends] = link
+    ours = genome_from_neat_python(genome, input_ids=[-1, -2], output_ids=[0])
+    assert links_of(ours) == [(0, 0, 3), (1, 3, 2)]
+
+
+@pytest.mark.parametrize(
+    "changes,message",
+    [
+        ({"connections": [[-1, 9, 1.0]]}, "-1 -> 9"),
+        ({"connections": [[-1, 0, float("nan")]]}, "finite"),
+        ({"input_ids": None}, "input_ids"),
+        ({"nodes": [{"id": 0, "activation": "sine2", "bias": 0.0}]}, "sine2"),
+    ],
+)
+def test_bad_genomes_are_refused_with_a_sentence(changes, message):
+    cppn = {
+        "nodes": [{"id": 0, "activation": "tanh", "bias": 0.0, "response": 1.0}],
+        "connections": [[-1, 0, 1.0]],
+        "input_ids": [-1],
+        "output_id": 0,
+    }
+    with pytest.raises(ValueError, match=message):
+        genome_from_neat_python({**cppn, **changes})
+
+
+def test_a_genome_larger_than_the_capacity_is_refused():
+    cppn = {
+        "nodes": [{"id": 0, "activation": "tanh", "bias": 0.0, "response": 1.0}],
+        "connections": [[-1, 0, 1.0], [-2, 0, 1.0]],
+        "input_ids": [-1, -2],
+        "output_id": 0,
+    }
+    with pytest.raises(ValueError, match="max_links=2"):
+        genome_from_neat_python(cppn, max_links=1)
