@@ -8,6 +8,7 @@ so that neither the chunks nor the neighbours change a bit.
 
 import dataclasses
 import functools
+import itertools
 from typing import NamedTuple
 
 import jax
@@ -20,30 +21,37 @@ from .._types import ArrayLike
 from ..cppn import Dialect, activation_functions
 from ._networks import Networks
 
-_MAX_NODES, _MAX_LINKS = 1 << 18, 1 << 22
-"""Networks are evaluated in groups of about this size."""
+_MAX_NODES, _MAX_LINKS = 1 << 16, 360_000
+"""Networks are evaluated in groups of about this size, all alike.
+
+However far a population grows, its groups keep their shapes, so that no kernel is
+compiled for it.
+"""
 
 _MAX_LANES = 64
 """Samples that are evaluated at a time: their values should fit the cache."""
+
+_LINK_CHUNKS, _NODE_CHUNKS = (2048, 64), (256, 16)
+"""Links and nodes of a rank are worked off in large chunks, and the rest in small."""
 
 
 class Plan(NamedTuple):
     """A batch of networks as the kernels want it.
 
-    Links and nodes are cut into chunks of one rank each, padded with a dummy node (the
-    last) and weight 0. Rank r works off link chunks `link_bounds[r]:link_bounds[r+1]`
-    and then activates node chunks `node_bounds[r]:node_bounds[r+1]`.
+    Links and nodes are sorted by rank. Those of each rank are padded with a dummy node
+    (the last) and weight 0 to whole small chunks: rank r has links `link_bounds[r]` to
+    `link_bounds[r+1]`, and then activates nodes `node_bounds[r]` to `node_bounds[r+1]`.
     """
 
     bias: Float[Array | np.ndarray, " nodes"]
     activation: Int[Array | np.ndarray, " nodes"]
     inputs: Int[Array | np.ndarray, "networks inputs"]
     outputs: Int[Array | np.ndarray, "networks outputs"]
-    link_source: Int[Array | np.ndarray, "link_chunks link_chunk"]
-    link_target: Int[Array | np.ndarray, "link_chunks link_chunk"]
-    link_weight: Float[Array | np.ndarray, "link_chunks link_chunk"]
+    link_source: Int[Array | np.ndarray, " links"]
+    link_target: Int[Array | np.ndarray, " links"]
+    link_weight: Float[Array | np.ndarray, " links"]
     link_bounds: Int[Array | np.ndarray, " bounds"]
-    node: Int[Array | np.ndarray, "node_chunks node_chunk"]
+    node: Int[Array | np.ndarray, " entries"]
     node_bounds: Int[Array | np.ndarray, " bounds"]
     num_ranks: Int[Array | np.ndarray, ""]
 
@@ -61,11 +69,46 @@ def _activate(
     return y
 
 
-def _add_links(plan: Plan, chunk, values, sums):
-    """Adds one chunk of weighted sources to the sums of its targets."""
-    source, target = plan.link_source[chunk], plan.link_target[chunk]
-    weighted = plan.link_weight[chunk][:, None] * values[source]
-    return sums.at[target].add(weighted)
+def _in_chunks(sizes: tuple[int, int], begin, stop, work, values):
+    """`work(place, size, values)` for large chunks, then for small ones."""
+    for size in sizes:
+        num = (stop - begin) // size
+        values = lax.fori_loop(
+            0,
+            num,
+            lambda k, v, begin=begin, size=size: work(begin + k * size, size, v),
+            values,
+        )
+        begin = begin + num * size
+    return values
+
+
+def _add_links(plan: Plan, begin, stop, sums, state=None):
+    """Adds weighted sources to the sums of their targets, in order.
+
+    Sources are taken from `state`, or else from the sums themselves.
+    """
+
+    def add(place, size, sums):
+        source, target, weight = (
+            lax.dynamic_slice_in_dim(jnp.asarray(x), place, size)
+            for x in (plan.link_source, plan.link_target, plan.link_weight)
+        )
+        values = sums if state is None else state
+        return sums.at[target].add(weight[:, None] * values[source])
+
+    return _in_chunks(_LINK_CHUNKS, begin, stop, add, sums)
+
+
+def _activate_nodes(plan: Plan, begin, stop, sums, activation_ids, dialect):
+    """Puts nodes through their functions."""
+
+    def activate(place, size, values):
+        nodes = lax.dynamic_slice_in_dim(jnp.asarray(plan.node), place, size)
+        y = _activate(values[nodes], plan.activation[nodes], activation_ids, dialect)
+        return values.at[nodes].set(y)
+
+    return _in_chunks(_NODE_CHUNKS, begin, stop, activate, sums)
 
 
 _STATIC = ("activation_ids", "dialect")
@@ -84,22 +127,12 @@ def settle(
     values = jnp.broadcast_to(plan.bias[:, None], (plan.bias.shape[0], lanes))
     values = values.at[plan.inputs].set(inputs)
 
+    links, nodes = plan.link_bounds, plan.node_bounds
+
     def run_rank(rank, values):
-        def add(chunk, values):
-            return _add_links(plan, chunk, values, values)
-
-        def activate(chunk, values):
-            nodes = plan.node[chunk]
-            y = _activate(
-                values[nodes], plan.activation[nodes], activation_ids, dialect
-            )
-            return values.at[nodes].set(y)
-
-        values = lax.fori_loop(
-            plan.link_bounds[rank], plan.link_bounds[rank + 1], add, values
-        )
-        return lax.fori_loop(
-            plan.node_bounds[rank], plan.node_bounds[rank + 1], activate, values
+        values = _add_links(plan, links[rank], links[rank + 1], values)
+        return _activate_nodes(
+            plan, nodes[rank], nodes[rank + 1], values, activation_ids, dialect
         )
 
     values = lax.fori_loop(0, plan.num_ranks, run_rank, values)
@@ -117,15 +150,15 @@ def advance(
     dialect: Dialect,
 ) -> Float[Array, "nodes lanes"]:
     """`steps` synchronous updates of all nodes, the inputs held."""
-    num_chunks = plan.link_bounds[plan.num_ranks]
+    num_links = plan.link_bounds[plan.num_ranks]
+    num_nodes = plan.node_bounds[plan.num_ranks]
+    zero = jnp.zeros_like(num_links)
     state = state.at[plan.inputs].set(inputs)
 
     def step(_, state):
         sums = jnp.broadcast_to(plan.bias[:, None], state.shape)
-        sums = lax.fori_loop(
-            0, num_chunks, lambda c, sums: _add_links(plan, c, state, sums), sums
-        )
-        new = _activate(sums, jnp.asarray(plan.activation), activation_ids, dialect)
+        sums = _add_links(plan, zero, num_links, sums, state)
+        new = _activate_nodes(plan, zero, num_nodes, sums, activation_ids, dialect)
         return new.at[plan.inputs].set(inputs)
 
     return lax.fori_loop(0, steps, step, state)
@@ -135,21 +168,33 @@ def _round_up(n: int, minimum: int) -> int:
     return max(minimum, 1 << max(0, n - 1).bit_length())
 
 
+def _capacity(n: int, minimum: int) -> int:
+    """A size for `n` entries: one of few, because each is a kernel to compile.
+
+    Sizes differ by factors of 4. Entries that are not used are stored, but not worked
+    on.
+    """
+    size = minimum
+    while size < n:
+        size *= 4
+    return size
+
+
 def _cut(rank: np.ndarray, num_ranks: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each entry, sorted by rank, goes in chunks of one rank each; and bounds."""
+    """Where each entry, sorted by rank, goes if ranks are padded to whole chunks."""
     counts = np.bincount(rank, minlength=num_ranks)
-    chunks = -(-counts // size)
-    bounds = np.concatenate([[0], np.cumsum(chunks)])
+    padded = -(-counts // size) * size
+    bounds = np.concatenate([[0], np.cumsum(padded)])
     within = np.arange(rank.size) - (np.cumsum(counts) - counts)[rank]
-    return bounds[rank] * size + within, bounds
+    return bounds[rank] + within, bounds
 
 
 def make_plan(networks: Networks) -> Plan:
-    """The plan of a batch, in sizes that are powers of two."""
+    """The plan of a batch, in few different sizes."""
     num = len(networks)
     node_offset = networks.node_bounds[:-1]
     num_nodes = int(networks.node_bounds[-1])
-    dummy = _round_up(num_nodes + 1, 256) - 1
+    dummy = _capacity(num_nodes + 1, 1024) - 1
     dtype = networks.dtype
 
     def padded(values: np.ndarray) -> np.ndarray:
@@ -175,36 +220,35 @@ def make_plan(networks: Networks) -> Plan:
     num_ranks = max(1, used.size)
     target_rank = rank[target]
     order = _stable_argsort(target_rank, num_ranks)
-    size = min(4096, _round_up(-(-source.size // num_ranks), 64))
-    place, link_bounds = _cut(target_rank[order], num_ranks, size)
-    num_chunks = _round_up(int(link_bounds[-1]), 8)
-    link_source = np.full(num_chunks * size, dummy, np.int32)
-    link_target = np.full(num_chunks * size, dummy, np.int32)
-    link_weight = np.zeros(num_chunks * size, dtype)
+    place, link_bounds = _cut(target_rank[order], num_ranks, _LINK_CHUNKS[1])
+    num_places = _capacity(int(link_bounds[-1]), 1 << 15)
+    link_source = np.full(num_places, dummy, np.int32)
+    link_target = np.full(num_places, dummy, np.int32)
+    link_weight = np.zeros(num_places, dtype)
     link_source[place] = source[order]
     link_target[place] = target[order]
     link_weight[place] = weight[order]
 
     nodes = np.flatnonzero(~is_input)
     nodes = nodes[_stable_argsort(rank[nodes], num_ranks)]
-    node_size = min(1024, _round_up(-(-nodes.size // num_ranks), 16))
-    place, node_bounds = _cut(rank[nodes], num_ranks, node_size)
-    num_node_chunks = _round_up(int(node_bounds[-1]), 8)
-    node = np.full(num_node_chunks * node_size, dummy, np.int32)
+    place, node_bounds = _cut(rank[nodes], num_ranks, _NODE_CHUNKS[1])
+    bounds_size = _round_up(num_ranks + 1, 64)
+    # As many as there can be, so that this is no size of its own.
+    node = np.full(dummy + 1 + bounds_size * _NODE_CHUNKS[1], dummy, np.int32)
     node[place] = nodes
 
-    bounds_size = _round_up(num_ranks + 1, 64)
-    genomes = _round_up(num, 1)
+    # Few rows more cost nothing, unless they are long ones.
+    num_rows = _capacity(num, max(1, min(64, 4096 // max(1, networks.num_inputs))))
     return Plan(
         bias=padded(networks.node_bias.astype(dtype)),
         activation=padded(networks.node_activation.astype(np.int32)),
-        inputs=_pad_rows(inputs, genomes, dummy),
-        outputs=_pad_rows(outputs, genomes, dummy),
-        link_source=link_source.reshape(-1, size),
-        link_target=link_target.reshape(-1, size),
-        link_weight=link_weight.reshape(-1, size),
+        inputs=_pad_rows(inputs, num_rows, dummy),
+        outputs=_pad_rows(outputs, num_rows, dummy),
+        link_source=link_source,
+        link_target=link_target,
+        link_weight=link_weight,
         link_bounds=_pad_bounds(link_bounds, bounds_size),
-        node=node.reshape(-1, node_size),
+        node=node,
         node_bounds=_pad_bounds(node_bounds, bounds_size),
         num_ranks=np.asarray(num_ranks, np.int32),
     )
@@ -229,20 +273,12 @@ def _pad_bounds(bounds: np.ndarray, length: int) -> np.ndarray:
 
 
 def _groups(networks: Networks) -> list[tuple[int, int]]:
-    """Runs of networks of bounded size."""
-    groups = []
-    begin = 0
-    while begin < len(networks):
-        nodes = networks.node_bounds[begin] + _MAX_NODES
-        links = networks.link_bounds[begin] + _MAX_LINKS
-        stop = min(
-            int(np.searchsorted(networks.node_bounds, nodes, side="right")) - 1,
-            int(np.searchsorted(networks.link_bounds, links, side="right")) - 1,
-        )
-        stop = min(max(stop, begin + 1), len(networks))
-        groups.append((begin, stop))
-        begin = stop
-    return groups
+    """Runs of networks of about the same, bounded size."""
+    size = networks.node_bounds / _MAX_NODES + networks.link_bounds / _MAX_LINKS
+    num = max(1, int(np.ceil(size[-1])))
+    ends = np.searchsorted(size, size[-1] / num * np.arange(1, num), side="left")
+    bounds = np.unique([0, *ends, len(networks)]).tolist()
+    return list(itertools.pairwise(bounds))
 
 
 def _check_inputs(networks: Networks, inputs: ArrayLike) -> np.ndarray:
