@@ -263,3 +263,41 @@ def test_join_of_different_kinds_gets_a_sentence() -> None:
         )
     with pytest.raises(ValueError, match="at least one"):
         Networks.join([])
+
+
+# ------------------------------------------------------------------------- compilation
+
+
+def shapes_of(networks: Networks) -> set[tuple]:
+    """Shapes of the plans of a population's groups: a kernel is compiled for each."""
+    return {
+        tuple(np.shape(x) for x in evaluate_module.make_plan(networks.part(*group)))
+        for group in evaluate_module._groups(networks)
+    }
+
+
+def test_growing_networks_take_few_shapes() -> None:
+    """Sixty networks that grow to 100 times their size, a tenth at a time."""
+    rng = np.random.default_rng(0)
+    shapes = []
+    size = 3.0
+    while size < 300:
+        sizes = rng.poisson(size, 60)
+        shapes.append(shapes_of(random_networks(1, tuple(sizes))))
+        size *= 1.1
+    assert len(shapes) > 45
+    assert len(set.union(*shapes)) <= 7
+
+
+def test_groups_of_a_large_population_have_one_shape() -> None:
+    """Group sizes are balanced: there is no small remainder with a shape of its own."""
+    one = random_networks(2, (150,) * 40)
+    limits = {"_MAX_NODES": 1000, "_MAX_LINKS": 3000}
+    with mock.patch.multiple(evaluate_module, **limits):
+        for num in (23, 31, 40):
+            networks = one.part(0, num)
+            groups = evaluate_module._groups(networks)
+            assert len(groups) > 4
+            assert [b for _, b in groups][:-1] == [a for a, _ in groups][1:]
+            assert (groups[0][0], groups[-1][1]) == (0, num)
+            assert len(shapes_of(networks)) == 1
