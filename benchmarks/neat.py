@@ -1,0 +1,285 @@
+"""NEAT beside neat-python: quality, speed, start-up and memory, in one run.
+
+    python benchmarks/neat.py            everything, 50 seeds per task
+    python benchmarks/neat.py --quick    few seeds and generations
+    python benchmarks/neat.py quality    one part: quality, speed, start or memory
+
+Both programs read `neat_xor.ini`, neat-python's own XOR example; only the population
+size and the number of inputs change. Fitness is the number of cases less the squared
+errors, a task is solved when every case is within about 0.16 on average (0.1 in sum for
+XOR, 0.2 for parity).
+"""
+
+import argparse
+import itertools
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+START = time.perf_counter()
+
+# This file's folder comes first on the path, and `import neat` must not find this file.
+HERE = Path(__file__).resolve().parent
+sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != HERE]
+
+INI = Path(__file__).with_name("neat_xor.ini")
+LIMIT = 300
+
+
+def settings(num_inputs: int, population: int) -> str:
+    """The shared configuration file for a task."""
+    lines = []
+    for line in INI.read_text().splitlines():
+        name = line.partition("=")[0].strip()
+        if name == "num_inputs":
+            line = f"num_inputs = {num_inputs}"
+        elif name == "pop_size":
+            line = f"pop_size = {population}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def parity(bits: int) -> tuple[list[tuple[float, ...]], list[float]]:
+    """All inputs of a parity problem and its targets; two bits are XOR."""
+    rows = list(itertools.product([0.0, 1.0], repeat=bits))
+    return rows, [sum(row) % 2 for row in rows]
+
+
+class Ours:
+    """substrax on a parity task, one generation at a time."""
+
+    def __init__(self, bits: int, population: int, **capacities: int):
+        import dataclasses
+
+        import jax
+
+        from substrax.neat import NEAT, from_neat_python_config
+
+        config, _ = from_neat_python_config(settings(bits, population))
+        config = dataclasses.replace(config, **capacities)
+        self.bits, self.neat = bits, NEAT(config)
+        self.rows, self.targets = parity(bits)
+        # Compiled once for all seeds; rates and seeds are arguments.
+        self.tell = jax.jit(self.neat.tell)
+        self.init = jax.jit(self.neat.init)
+
+    def start(self, seed: int) -> None:
+        import jax
+
+        key_init, self.key = jax.random.split(jax.random.key(seed))
+        self.state = self.init(key=key_init)
+
+    def evaluate(self):
+        import numpy as np
+
+        from substrax.cppn import compile_programs, evaluate_programs
+
+        genomes = self.neat.ask(self.state)
+        names = ("node_id", "node_activation", "node_bias", "link_source")
+        names += ("link_target", "link_weight", "link_enabled")
+        arrays = {name: np.asarray(getattr(genomes, name)) for name in names}
+        programs = compile_programs(
+            **arrays,
+            num_inputs=self.bits,
+            num_outputs=1,
+            dialect="neat-python",
+            activations=("sigmoid", "identity"),
+        )
+        outputs = evaluate_programs(programs, self.rows)[:, :, 0]
+        errors = np.square(outputs - np.asarray(self.targets, np.float32))
+        return len(self.rows) - errors.sum(axis=1, dtype=np.float32)
+
+    def generation(self) -> float:
+        """Evaluate and reproduce; the best fitness."""
+        import jax
+        import jax.numpy as jnp
+
+        from substrax.neat import tell_growing
+
+        fitness = self.evaluate()
+        self.key, key = jax.random.split(self.key)
+        self.state, _ = tell_growing(
+            self.neat, self.state, jnp.asarray(fitness), key=key, tell_fn=self.tell
+        )
+        jax.block_until_ready(self.state)
+        return float(fitness.max())
+
+
+class Theirs:
+    """neat-python on a parity task, one generation at a time."""
+
+    def __init__(self, bits: int, population: int):
+        import neat
+
+        self.neat = neat
+        with tempfile.NamedTemporaryFile("w", suffix=".ini", delete=False) as file:
+            file.write(settings(bits, population))
+        self.config_path = file.name
+        self.rows, self.targets = parity(bits)
+
+    def start(self, seed: int) -> None:
+        neat = self.neat
+        # A new configuration each time: it holds the counter of nodes.
+        config = neat.Config(
+            neat.DefaultGenome,
+            neat.DefaultReproduction,
+            neat.DefaultSpeciesSet,
+            neat.DefaultStagnation,
+            self.config_path,
+        )
+        self.population = neat.Population(config, seed=seed)
+
+    def evaluate(self, genomes, config) -> None:
+        create = self.neat.nn.FeedForwardNetwork.create
+        for _, genome in genomes:
+            network = create(genome, config)
+            error = sum(
+                (network.activate(row)[0] - target) ** 2
+                for row, target in zip(self.rows, self.targets, strict=True)
+            )
+            genome.fitness = len(self.rows) - error
+        self.best = max(genome.fitness for _, genome in genomes)
+
+    def generation(self) -> float:
+        self.population.run(self.evaluate, 1)
+        return self.best
+
+
+def solve(program: Ours | Theirs, seed: int, threshold: float, limit: int) -> int:
+    """Generations until solved, `limit` if it was not."""
+    program.start(seed)
+    for generation in range(limit):
+        if program.generation() >= threshold:
+            return generation
+    return limit
+
+
+def quality(quick: bool) -> None:
+    import numpy as np
+    from scipy.stats import fisher_exact, mannwhitneyu
+
+    seeds = 8 if quick else 50
+    print(f"\nQuality: {seeds} seeds, population 150, at most {LIMIT} generations")
+    print(f"{'task':10} {'program':12} {'solved':>8} {'median generation':>18}")
+    for name, bits, slack in (("XOR", 2, 0.1), ("3-parity", 3, 0.2)):
+        threshold = 2**bits - slack
+        results = {}
+        programs = {
+            "substrax": Ours(bits, 150, max_nodes=32, max_links=64),
+            "neat-python": Theirs(bits, 150),
+        }
+        for label, program in programs.items():
+            found = [solve(program, seed, threshold, LIMIT) for seed in range(seeds)]
+            results[label] = np.array(found)
+            solved = int((results[label] < LIMIT).sum())
+            median = np.median(results[label])
+            print(f"{name:10} {label:12} {solved:5}/{seeds:<3}{median:17.1f}")
+        ours, theirs = results["substrax"], results["neat-python"]
+        table = [[(r < LIMIT).sum(), (r >= LIMIT).sum()] for r in (ours, theirs)]
+        fisher = fisher_exact(table)[1]
+        rank = mannwhitneyu(ours, theirs)[1]
+        print(f"{name:10} p-values    Fisher {fisher:.3f}, Mann-Whitney {rank:.3f}")
+
+
+def seconds_per_generation(program: Ours | Theirs, generations: int) -> float:
+    """Median over the second half, when everything is compiled and genomes differ."""
+    import numpy as np
+
+    program.start(0)
+    times = []
+    for _ in range(generations):
+        begin = time.perf_counter()
+        program.generation()
+        times.append(time.perf_counter() - begin)
+    return float(np.median(times[generations // 2 :]))
+
+
+def speed(quick: bool) -> None:
+    print("\nSpeed: warm, XOR, evaluation included, seconds per generation")
+    print(f"{'population':>10} {'neat-python':>12} {'substrax':>10} {'times':>7} asked")
+    for population, asked in ((1000, 10), (10000, 20)):
+        generations = 10 if quick or population > 1000 else 30
+        theirs = seconds_per_generation(Theirs(2, population), generations)
+        program = Ours(2, population, max_nodes=16, max_links=32)
+        ours = seconds_per_generation(program, max(generations, 20))
+        factor = theirs / ours
+        print(f"{population:10} {theirs:12.4f} {ours:10.4f} {factor:7.1f} {asked:5}")
+
+
+def child(part: str, **environment: str) -> str:
+    """Run a part of this file in a fresh process."""
+    result = subprocess.run(
+        [sys.executable, __file__, part],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return result.stdout.strip()
+
+
+def start(quick: bool) -> None:
+    del quick
+    print("\nStart: import, compile and first generation of XOR, population 1,000")
+    with tempfile.TemporaryDirectory() as cache:
+        variables = {
+            "JAX_COMPILATION_CACHE_DIR": cache,
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        }
+        for label, asked in (("cold", 20), ("compilation cache warm", 6)):
+            begin = time.perf_counter()
+            child("first-generation", **variables)
+            took = time.perf_counter() - begin
+            print(f"{label:24} {took:6.1f} s (asked: below {asked})")
+
+
+def first_generation(quick: bool) -> None:
+    del quick
+    program = Ours(2, 1000, max_nodes=16, max_links=32)
+    program.start(0)
+    program.generation()
+    print(f"{time.perf_counter() - START:.2f}")
+
+
+def memory(quick: bool) -> None:
+    del quick
+    mebibytes = float(child("peak"))
+    print("\nMemory: population 10,000, capacity 256 links, XOR, 3 generations")
+    print(f"peak {mebibytes:8.0f} MiB (asked: below 2048)")
+
+
+def peak(quick: bool) -> None:
+    del quick
+    program = Ours(2, 10000, max_nodes=128, max_links=256)
+    program.start(0)
+    for _ in range(3):
+        program.generation()
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+PARTS: dict[str, Callable[[bool], None]] = {
+    "quality": quality,
+    "speed": speed,
+    "start": start,
+    "memory": memory,
+}
+INNER = {"first-generation": first_generation, "peak": peak}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("part", nargs="*", choices=[*PARTS, *INNER, []])
+    parser.add_argument("--quick", action="store_true", help="few seeds")
+    options = parser.parse_args()
+    for part in options.part or PARTS:
+        {**PARTS, **INNER}[part](options.quick)
+
+
+if __name__ == "__main__":
+    main()
