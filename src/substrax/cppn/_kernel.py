@@ -70,13 +70,13 @@ class Points(NamedTuple):
 class Quads(NamedTuple):
     """Questions about the four children of cells, seen from fixed points.
 
-    The children lie at `centre` plus or minus `half` along both axes, in the order
-    (-,-), (-,+), (+,-), (+,+). `fixed` is the source of links, or their target.
+    The children lie at `centre` plus or minus `half`, (x, y), in the order (-,-),
+    (-,+), (+,-), (+,+). `fixed` is the source of links, or their target.
     """
 
     fixed: Float[Array | np.ndarray, "questions 2"]
     centre: Float[Array | np.ndarray, "questions 2"]
-    half: Float[Array | np.ndarray, ""]
+    half: Float[Array | np.ndarray, "questions 2"]
 
 
 class Kind(NamedTuple):
@@ -113,12 +113,14 @@ def _ends_of_quads(part: Quads, kind: Kind) -> tuple[Lanes, Lanes, Lanes, Lanes]
         lanes(jnp.broadcast_to(part.fixed[..., None, :, axis], children))
         for axis in range(2)
     ]
-    minus, plus = -part.half, part.half
     moving = []
-    for axis, signs in enumerate(((minus, minus, plus, plus), (minus, plus) * 2)):
-        step = jnp.stack(signs)[:, None]
-        step = jnp.broadcast_to(step, children)
-        moving.append(lanes(jnp.asarray(part.centre)[..., None, :, axis] + step))
+    for axis, signs in enumerate(((-1, -1, 1, 1), (-1, 1, -1, 1))):
+        sign = jnp.asarray(signs, part.fixed.dtype)[:, None]
+        sign = jnp.broadcast_to(sign, children)
+        # A product with +-1 is exact, and so is the sum: centres are dyadic.
+        step = sign * jnp.broadcast_to(part.half[..., None, :, axis], children)
+        centre = jnp.broadcast_to(part.centre[..., None, :, axis], children)
+        moving.append(lanes(centre + step))
     first, second = (fixed, moving) if kind.is_outgoing else (moving, fixed)
     return first[0], first[1], second[0], second[1]
 
@@ -213,8 +215,8 @@ def run_together(
 
 
 def _part(questions: Points | Quads, take) -> Points | Quads:
-    """Some of the questions; numbers that all share stay as they are."""
-    return type(questions)(*(take(q) if jnp.ndim(q) else q for q in questions))
+    """Some of the questions."""
+    return type(questions)(*(take(jnp.asarray(q)) for q in questions))
 
 
 def _run_block_alone(tables, plan, questions, language, kind, size):
@@ -261,9 +263,7 @@ def _run_blocks_together(tables, plan, questions, language, kind, size, num_bloc
         blocks = plan.blocks[jnp.minimum(nth, plan.blocks.shape[0] - 1)]
         genome = tables.genome[blocks[:, GENOME]]
         where = blocks[:, START, None] + offsets
-        part = _part(
-            questions, lambda q: jnp.take(jnp.asarray(q), where, axis=0, mode="clip")
-        )
+        part = _part(questions, lambda q: jnp.take(q, where, axis=0, mode="clip"))
         rows = coordinate_rows(language.coordinates, part, kind)
         values = jnp.zeros((language.num_slots, num_blocks, size), result.dtype)
         values = _fill_inputs(values, rows)

@@ -306,19 +306,19 @@ class QueryEngine:
         counts: Int[np.ndarray, " runs"],
         fixed: Float[np.ndarray, "quads 2"],
         centre: Float[np.ndarray, "quads 2"],
-        half: float,
+        half: Float[np.ndarray, "quads 2"],
         *,
         outgoing: bool,
     ) -> Float[np.ndarray, "outputs 4 quads"]:
         """Outputs at the four children of cells, seen from fixed points.
 
-        The children lie at `centre` plus or minus `half` along both axes, in the order
-        (-,-), (-,+), (+,-), (+,+). `fixed` is the links' source if `outgoing`, else
-        their target.
+        The children lie at `centre` plus or minus `half`, (x, y), in the order (-,-),
+        (-,+), (+,-), (+,+). `fixed` is the links' source if `outgoing`, else their
+        target.
         """
-        quads = Quads(fixed, centre, np.asarray(half, self.dtype))
+        quads = Quads(fixed, centre, half)
         result = self._ask(genome, counts, quads, Kind(4, outgoing))
-        return result.reshape(-1, 4, fixed.shape[0])
+        return result.reshape(self.programs.num_outputs, 4, fixed.shape[0])
 
     def _ask(
         self,

@@ -32,10 +32,14 @@ _FIRST_IDS = np.array([first_id(level) for level in range(MAX_DEPTH + 1)])
 
 
 def cell_ids(
-    level: Int[np.ndarray, " n"], i: Int[np.ndarray, " n"], j: Int[np.ndarray, " n"]
+    level: int, i: Int[np.ndarray, " n"], j: Int[np.ndarray, " n"]
 ) -> Int[np.ndarray, " n"]:
-    """The ids of cells (i, j) of their levels."""
-    return _FIRST_IDS[level] + (i.astype(np.int64) << (level + 1)) + j
+    """The ids of cells (i, j) of a level."""
+    result = i.astype(np.int64)
+    result <<= level + 1
+    result += j
+    result += first_id(level)
+    return result
 
 
 def levels_of(ids: Int[np.ndarray, " n"], depth: int) -> Int[np.ndarray, " n"]:
@@ -66,5 +70,5 @@ def find_cells(points: Float[np.ndarray, "n 2"], depth: int) -> Int[np.ndarray, 
         inside = (whole > 0) & (whole < 2 * scale)
         hit = (odd & inside).all(axis=1)
         i, j = ((whole[hit] - 1) // 2).astype(np.int64).T
-        ids[hit] = cell_ids(np.full(i.size, level), i, j)
+        ids[hit] = cell_ids(level, i, j)
     return ids

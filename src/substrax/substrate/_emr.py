@@ -15,7 +15,7 @@ import numpy as np
 from ._cells import MAX_DEPTH
 from ._connections import configuration
 from ._fields import Fields, Quads, Queries, Values, block_variance
-from ._rules import Candidates, Expressed, candidates_of, in_band, permitted
+from ._rules import Expressed, candidates_of, express, in_band, permitted
 
 FIELDS = ("output", "weight")
 
@@ -70,8 +70,7 @@ class EMRRule:
         classes: frozenset[int],
         max_quads: int,
     ) -> Expressed | None:
-        band_threshold = self.band_threshold or None
-        found = []
+        levels = []
         kept = 0
         quads = Quads.roots(fields.num)
         for level in range(self.depth + 1):
@@ -85,17 +84,15 @@ class EMRRule:
                 active = block_variance(varying) > self.variance_threshold  # eq. 2
                 quads, weight = quads.select(active), weight[:, active]
             strong = np.abs(weight) > self.weight_threshold
-            found.append(
-                candidates_of(fields, quads, weight, strong, classes, band_threshold)
-            )
+            levels.append(candidates_of(fields, quads, weight, strong, classes))
             if not quads.num:
                 break
             if level < self.depth:
                 quads = quads.children()
-        candidates = Candidates.concatenate(found)
-        if band_threshold is not None:
-            candidates = in_band(queries, fields, candidates, band_threshold)
-        return permitted(queries, fields, candidates).expressed()
+        if self.band_threshold > 0:
+            levels = in_band(queries, fields, levels, self.band_threshold)
+        levels = permitted(queries, fields, levels)
+        return express(levels, queries.engine.dtype)
 
 
 def check_depth(depth: int) -> None:

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float
 
 from ._emr import check_depth, check_threshold
 from ._fields import Fields, Quads, Queries, Values, block_variance
-from ._rules import Candidates, Expressed, candidates_of, in_band, permitted
+from ._rules import Expressed, candidates_of, express, in_band, permitted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,21 +59,19 @@ class ESRule:
         tree = self._divide(queries, fields, values, max_quads)
         if tree is None:
             return None
-        candidates = Candidates.concatenate(
-            [
-                candidates_of(
-                    fields,
-                    level.quads,
-                    level.weight,
-                    tested & (level.weight != 0),
-                    classes,
-                    self.band_threshold,
-                )
-                for level, tested in self._extract(tree)
-            ]
-        )
-        candidates = in_band(queries, fields, candidates, self.band_threshold)
-        return permitted(queries, fields, candidates).expressed()
+        levels = [
+            candidates_of(
+                fields,
+                level.quads,
+                level.weight,
+                tested & (level.weight != 0),
+                classes,
+            )
+            for level, tested in self._extract(tree)
+        ]
+        levels = in_band(queries, fields, levels, self.band_threshold)
+        levels = permitted(queries, fields, levels)
+        return express(levels, queries.engine.dtype)
 
     def _divide(
         self, queries: Queries, fields: Fields, values: Values, max_quads: int
@@ -157,11 +155,16 @@ def _leaf_variances(
             below = _pool(None, mean, None)
             continue
         count, deviation = np.ones(mean.shape), np.zeros(mean.shape)
-        divided = level.divided.T
-        for all_cells, pooled in zip((count, mean, deviation), below, strict=True):
-            rows = all_cells.T.copy()
-            rows[divided] = pooled
-            all_cells[:] = rows.T
+        quads = level.divided.any(axis=0)
+        if level.divided[:, quads].all():  # all members or none
+            for cells, pooled in zip((count, mean, deviation), below, strict=True):
+                cells[:, quads] = pooled.reshape(-1, 4).T
+        else:
+            divided = level.divided.T
+            for cells, pooled in zip((count, mean, deviation), below, strict=True):
+                rows = cells.T.copy()
+                rows[divided] = pooled
+                cells[:] = rows.T
         result.append(deviation / count)
         below = _pool(count, mean, deviation)
     return result[::-1]

@@ -39,29 +39,46 @@ class Queries:
         return self.engine.programs.num_outputs > 1
 
     def of_quads(
-        self, fields: "Fields", quads: "Quads"
+        self,
+        fields: "Fields",
+        quads: "list[Quads]",
+        stretch: tuple[float, float] = (1.0, 1.0),
     ) -> Float[np.ndarray, "outputs 4 quads"]:
-        """CPPN outputs at all members of quads."""
-        step = 2.0**-quads.level
-        centre = np.empty((quads.num, 2), self.engine.dtype)
-        centre[:, 0] = (2 * quads.i + 1) * step - 1
-        centre[:, 1] = (2 * quads.j + 1) * step - 1
-        genome, counts = run_lengths(fields.genome)
-        bounds = np.searchsorted(quads.field, np.concatenate([[0], np.cumsum(counts)]))
-        counts = np.diff(bounds)
-        wanted = counts > 0
-        fixed = fields.point.astype(self.engine.dtype)[quads.field]
+        """CPPN outputs at all members of quads, of several levels behind each other.
+
+        Members lie half a side from the middle of their quad. Stretched by 3 along one
+        axis they become the members' neighbours outside the quad.
+        """
+        dtype = self.engine.dtype
+        total = sum(q.num for q in quads)
+        fixed, centre, half = (np.empty((total, 2), dtype) for _ in range(3))
+        point = fields.point.astype(dtype)
+        runs, counts = run_lengths(fields.genome)
+        field_bounds = np.concatenate([[0], np.cumsum(counts)])
+        genomes, lengths = [], []
+        begin = 0
+        for part in quads:
+            where = slice(begin, begin + part.num)
+            step = 2.0**-part.level
+            fixed[where] = point[part.field]
+            centre[where, 0] = (2 * part.i + 1) * step - 1
+            centre[where, 1] = (2 * part.j + 1) * step - 1
+            half[where] = [step / 2 * stretch[0], step / 2 * stretch[1]]
+            length = np.diff(np.searchsorted(part.field, field_bounds))
+            genomes.append(runs[length > 0])
+            lengths.append(length[length > 0])
+            begin += part.num
         began = time.perf_counter()
         result = self.engine.query_quads(
-            genome[wanted],
-            counts[wanted],
+            np.concatenate(genomes),
+            np.concatenate(lengths),
             fixed,
             centre,
-            step / 2,
+            half,
             outgoing=fields.outgoing,
         )
         self.seconds += time.perf_counter() - began
-        self.count += 4 * quads.num
+        self.count += 4 * total
         return result
 
     def of_points(
@@ -175,7 +192,7 @@ class FrontierValues:
     fields: Fields
 
     def at(self, quads: Quads) -> Float[np.ndarray, "outputs 4 quads"]:
-        return self.queries.of_quads(self.fields, quads)
+        return self.queries.of_quads(self.fields, [quads])
 
 
 class EagerValues:
@@ -185,7 +202,7 @@ class EagerValues:
         self.levels = []
         quads = Quads.roots(fields.num)
         for level in range(depth + 1):
-            self.levels.append(queries.of_quads(fields, quads))
+            self.levels.append(queries.of_quads(fields, [quads]))
             if level < depth:
                 quads = quads.children()
         # Children are enumerated in Z-order: a quad's place within its field is its

@@ -56,72 +56,58 @@ class Rule(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Candidates:
-    """Cells that are to be tested for a link.
+    """Cells of one level that are to be tested for a link: a mask over quads."""
 
-    `is_across` and `is_along` say whether the cell's sibling along x, or along y,
-    differs enough for the band test; without a band threshold they are not used.
-    """
+    quads: Quads
+    weight: Float[np.ndarray, "4 quads"]
+    mask: Bool[np.ndarray, "4 quads"]
 
-    level: Int[np.ndarray, " n"]
-    field: Int[np.ndarray, " n"]
-    i: Int[np.ndarray, " n"]
-    j: Int[np.ndarray, " n"]
-    value: Float[np.ndarray, " n"]
-    is_across: Bool[np.ndarray, " n"]
-    is_along: Bool[np.ndarray, " n"]
+    def select(self, which: Bool[np.ndarray, " quads"]) -> "Candidates":
+        """Those in some of the quads."""
+        return Candidates(
+            self.quads.select(which), self.weight[:, which], self.mask[:, which]
+        )
 
-    @staticmethod
-    def where(
-        quads: Quads,
-        weight: Float[np.ndarray, "4 quads"],
-        mask: Bool[np.ndarray, "4 quads"],
-        threshold: float | None,
-    ) -> "Candidates":
-        """The members in a mask, ordered by quad; None means no band test."""
-        if threshold is None:
-            is_across = is_along = mask
-        else:
-            a, b, c, d = weight
-            across = [np.abs(a - c) > threshold, np.abs(b - d) > threshold]
-            along = [np.abs(a - b) > threshold, np.abs(c - d) > threshold]
-            is_across = np.stack([across[0], across[1], across[0], across[1]])
-            is_along = np.stack([along[0], along[0], along[1], along[1]])
-            mask = mask & (is_across | is_along)
-        place = np.flatnonzero(mask.T)
+    def narrow(self, mask: Bool[np.ndarray, "4 quads"]) -> "Candidates":
+        """Those that are in `mask` as well; quads without any are left out."""
+        narrowed = Candidates(self.quads, self.weight, self.mask & mask)
+        some = np.logical_or.reduce(narrowed.mask)
+        return narrowed if some.all() else narrowed.select(some)
+
+    def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Field, indices i and j, and weight of each candidate, ordered by quad."""
+        place = np.flatnonzero(self.mask.T)
         member, quad = place & 3, place >> 2
+        i = 2 * self.quads.i[quad]
+        i += member >> 1
+        j = 2 * self.quads.j[quad]
+        j += member & 1
         # One flat index is several times faster than a pair of them.
-        flat = member * quads.num + quad
-        return Candidates(
-            np.full(place.size, quads.level, np.int32),
-            quads.field[quad],
-            2 * quads.i[quad] + (member >> 1).astype(np.int32),
-            2 * quads.j[quad] + (member & 1).astype(np.int32),
-            weight.ravel()[flat],
-            is_across.ravel()[flat],
-            is_along.ravel()[flat],
-        )
+        weight = self.weight.ravel()[member * self.quads.num + quad]
+        return self.quads.field[quad], i, j, weight
 
-    @staticmethod
-    def concatenate(parts: list["Candidates"]) -> "Candidates":
-        """Joins what levels have to offer, in their order."""
-        names = [f.name for f in dataclasses.fields(Candidates)]
-        return Candidates(
-            *(np.concatenate([getattr(p, name) for p in parts]) for name in names)
-        )
+    def centres(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Field and centre of each candidate, ordered by quad."""
+        step = 2.0 ** -(self.quads.level + 1)
+        field, i, j, _ = self.cells()
+        return field, (2 * i + 1) * step - 1, (2 * j + 1) * step - 1
 
-    def select(self, which: np.ndarray) -> "Candidates":
-        names = [f.name for f in dataclasses.fields(Candidates)]
-        return Candidates(*(getattr(self, name)[which] for name in names))
+    def narrow_each(self, which: Bool[np.ndarray, " n"]) -> "Candidates":
+        """Those that are marked, in the order of `cells`."""
+        mask = self.mask.T.copy()
+        mask[mask] = which
+        return self.narrow(mask.T)
 
-    def centres(self) -> tuple[np.ndarray, np.ndarray]:
-        step = np.ldexp(1.0, -(self.level + 1))
-        return (2 * self.i + 1) * step - 1, (2 * self.j + 1) * step - 1
 
-    def expressed(self) -> Expressed:
-        """The links of these cells, sorted by field."""
-        order = np.argsort(self.field, kind="stable")
-        cell = cell_ids(self.level, self.i, self.j)
-        return Expressed(self.field[order], cell[order], self.value[order])
+def express(levels: list[Candidates], dtype: np.dtype) -> Expressed:
+    """The links of all candidates, sorted by field."""
+    parts = []
+    for level in levels:
+        field, i, j, weight = level.cells()
+        parts.append(Expressed(field, cell_ids(level.quads.level, i, j), weight))
+    found = Expressed.concatenate(parts, dtype)
+    order = np.argsort(found.field, kind="stable")
+    return Expressed(found.field[order], found.cell[order], found.weight[order])
 
 
 def upward(fields: Fields, quads: Quads) -> Bool[np.ndarray, "4 quads"]:
@@ -151,55 +137,21 @@ def candidates_of(
     weight: Float[np.ndarray, "4 quads"],
     mask: Bool[np.ndarray, "4 quads"],
     classes: frozenset[int],
-    band_threshold: float | None,
 ) -> Candidates:
-    """The members in `mask` whose link would be of one of the classes.
-
-    Those that cannot pass the band test, going by their siblings, are left out.
-    """
+    """The members in `mask` whose link would be of one of the classes."""
     if classes == UPWARDS:
-        mask = mask & upward(fields, quads)
-        return Candidates.where(quads, weight, mask, band_threshold)
-    candidates = Candidates.where(quads, weight, mask, band_threshold)
-    x, y = candidates.centres()
-    there = fields.point[candidates.field]
+        return Candidates(quads, weight, mask).narrow(upward(fields, quads))
+    candidates = Candidates(quads, weight, mask)
+    field, x, y = candidates.centres()
+    there = fields.point[field]
     is_same = (there[:, 0] == x) & (there[:, 1] == y)
     ends = (there[:, 1], y) if fields.outgoing else (y, there[:, 1])
-    return candidates.select(is_allowed(classes, *ends, is_same))
-
-
-def _pairs(
-    fields: Fields, field: np.ndarray, x: np.ndarray, y: np.ndarray, dtype: np.dtype
-) -> tuple[np.ndarray, np.ndarray]:
-    fixed = fields.point.astype(dtype)[field]
-    moving = np.empty((field.size, 2), dtype)
-    moving[:, 0], moving[:, 1] = x, y
-    return (fixed, moving) if fields.outgoing else (moving, fixed)
-
-
-def _differs_outward(
-    queries: Queries,
-    fields: Fields,
-    candidates: Candidates,
-    threshold: float,
-    axis: int,
-) -> Bool[np.ndarray, " n"]:
-    """Whether the neighbour outside the quad, along one axis, differs enough."""
-    side = np.ldexp(1.0, -candidates.level)
-    x, y = candidates.centres()
-    # A member in the lower half has its other neighbour below, and so on.
-    is_upper = (candidates.i if axis == 0 else candidates.j) & 1
-    step = (2 * is_upper - 1) * side
-    x, y = (x + step, y) if axis == 0 else (x, y + step)
-    field = candidates.field
-    ends = _pairs(fields, field, x, y, queries.engine.dtype)
-    u = queries.of_points(fields.genome[field], *ends)[0]
-    return np.abs(candidates.value - queries.weight_map(u)) > threshold
+    return candidates.narrow_each(is_allowed(classes, *ends, is_same))
 
 
 def in_band(
-    queries: Queries, fields: Fields, candidates: Candidates, threshold: float
-) -> Candidates:
+    queries: Queries, fields: Fields, levels: list[Candidates], threshold: float
+) -> list[Candidates]:
     """The candidates that differ from both neighbours along x, or from both along y.
 
     `max(min(|dv left|, |dv right|), min(|dv down|, |dv up|)) > threshold`, neighbours
@@ -207,20 +159,63 @@ def in_band(
     (Risi & Stanley 2012). One neighbour along each axis is a member of the same quad,
     whose weight is known; the other is asked for only where that one differs enough.
     """
-    passes = np.zeros(candidates.field.size, bool)
-    for axis, differs in ((0, candidates.is_across), (1, candidates.is_along)):
-        asked = np.flatnonzero(differs & ~passes)
-        if asked.size:
-            some = candidates.select(asked)
-            passes[asked] = _differs_outward(queries, fields, some, threshold, axis)
-    return candidates.select(passes)
+    across = [_differs(c, ((0, 2), (1, 3)), threshold) for c in levels]
+    along = [_differs(c, ((0, 1), (2, 3)), threshold) for c in levels]
+    passes = _differs_outward(queries, fields, levels, across, (3.0, 1.0), threshold)
+    rest = [a & ~p for a, p in zip(along, passes, strict=True)]
+    also = _differs_outward(queries, fields, levels, rest, (1.0, 3.0), threshold)
+    return [
+        candidates.narrow(p | q)
+        for candidates, p, q in zip(levels, passes, also, strict=True)
+    ]
 
 
-def permitted(queries: Queries, fields: Fields, candidates: Candidates) -> Candidates:
+def _differs(
+    candidates: Candidates, pairs: tuple[tuple[int, int], ...], threshold: float
+) -> Bool[np.ndarray, "4 quads"]:
+    """The candidates that differ from their sibling along one axis."""
+    result = candidates.mask.copy()
+    for a, b in pairs:
+        difference = np.abs(candidates.weight[a] - candidates.weight[b]) > threshold
+        result[a] &= difference
+        result[b] &= difference
+    return result
+
+
+def _differs_outward(
+    queries: Queries,
+    fields: Fields,
+    levels: list[Candidates],
+    worth: list[Bool[np.ndarray, "4 quads"]],
+    stretch: tuple[float, float],
+    threshold: float,
+) -> list[Bool[np.ndarray, "4 quads"]]:
+    """Those worth asking that differ from their neighbour outside the quad."""
+    asked = [np.logical_or.reduce(mask) for mask in worth]
+    quads = [c.quads.select(a) for c, a in zip(levels, asked, strict=True)]
+    outputs = queries.of_quads(fields, quads, stretch)
+    neighbour = queries.weight_map(outputs[0])
+    begin = 0
+    result = []
+    for candidates, mask, which in zip(levels, worth, asked, strict=True):
+        stop = begin + int(which.sum())
+        difference = np.abs(candidates.weight[:, which] - neighbour[:, begin:stop])
+        passes = np.zeros_like(mask)
+        passes[:, which] = mask[:, which] & (difference > threshold)
+        result.append(passes)
+        begin = stop
+    return result
+
+
+def permitted(
+    queries: Queries, fields: Fields, levels: list[Candidates]
+) -> list[Candidates]:
     """The candidates that LEO, a second CPPN output, lets be expressed (> 0)."""
-    if not queries.has_leo or not candidates.field.size:
-        return candidates
-    field = candidates.field
-    ends = _pairs(fields, field, *candidates.centres(), queries.engine.dtype)
-    leo = queries.of_points(fields.genome[field], *ends)[1]
-    return candidates.select(leo > 0)
+    if not queries.has_leo:
+        return levels
+    leo = queries.of_quads(fields, [c.quads for c in levels])[1]
+    bounds = np.cumsum([0, *(c.quads.num for c in levels)])
+    return [
+        candidates.narrow(leo[:, begin:stop] > 0)
+        for candidates, begin, stop in zip(levels, bounds, bounds[1:], strict=False)
+    ]
