@@ -1,5 +1,6 @@
 """Settled and stepped evaluation against the oracle; bits that nothing may change."""
 
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -162,7 +163,7 @@ def test_position_in_the_population_changes_no_bit(cyclic: bool) -> None:
     [{"_MAX_NODES": 1}, {"_MAX_LINKS": 30}, {"_MAX_NODES": 60}, {"_MAX_LANES": 4}],
     ids=str,
 )
-def test_groups_and_lanes_change_no_bit(limits: dict[str, int], cyclic: bool) -> None:
+def test_groups_and_lanes_change_no_bit(limits: dict[str, Any], cyclic: bool) -> None:
     networks = random_networks(6, cyclic=cyclic, dtype=np.float32)
     inputs = each_input(networks, 11)
     whole = evaluate(networks, inputs)
@@ -292,7 +293,7 @@ def test_growing_networks_take_few_shapes() -> None:
 def test_groups_of_a_large_population_have_one_shape() -> None:
     """Group sizes are balanced: there is no small remainder with a shape of its own."""
     one = random_networks(2, (150,) * 40)
-    limits = {"_MAX_NODES": 1000, "_MAX_LINKS": 3000}
+    limits: dict[str, Any] = {"_MAX_NODES": 1000, "_MAX_LINKS": 3000}
     with mock.patch.multiple(evaluate_module, **limits):
         for num in (23, 31, 40):
             networks = one.part(0, num)
