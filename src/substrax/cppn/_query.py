@@ -355,15 +355,9 @@ class QueryEngine:
         length = (chunk + TAIL) // kind.num_queries
         part = []
         for k, q in enumerate(questions):
-            if q.ndim:
-                q = _scratch.padded(str(k), q[begin:stop], length, self.dtype)
-            # NaN survives both, and this is several times faster than asking each.
-            if (
-                not is_checked
-                and not np.isfinite([q[:size].min(), q[:size].max()]).all()
-            ):
-                raise ValueError("a query point is NaN or infinite; repair the points.")
-            part.append(q)
+            part.append(_scratch.padded(str(k), q[begin:stop], length, self.dtype))
+            if not is_checked:
+                _check_finite(part[-1][:size])
         run = functools.partial(
             run_queries,
             self._tables,

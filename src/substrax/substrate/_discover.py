@@ -347,8 +347,11 @@ def _finish(
         is_input[numbering.bounds[:-1] + k] = True
     for k in range(num_inputs, num_inputs + num_outputs):
         is_output[numbering.bounds[:-1] + k] = True
-    # Found positions were found from an input, or from another found position.
-    links, alive = clean_up(links, ~is_output, is_output)
+    # Found positions were found from an input, or from another found position; and
+    # the walk from the outputs may begin one step away from them.
+    leads_out = is_output.copy()
+    leads_out[links.source[is_output[links.target]]] = True
+    links, alive = clean_up(links, ~is_output, leads_out)
 
     node_alive = alive | is_input | is_output
     kept_before = np.cumsum(node_alive) - node_alive

@@ -81,8 +81,9 @@ class EMRRule:
             weight = queries.weight_map(u)
             if level > self.initial_depth:
                 varying = u if self.field == "output" else weight
-                active = block_variance(varying) > self.variance_threshold  # eq. 2
-                quads, weight = quads.select(active), weight[:, active]
+                is_active = block_variance(varying) > self.variance_threshold  # eq. 2
+                active = np.flatnonzero(is_active)
+                quads, weight = quads.select(active), weight.take(active, axis=1)
             strong = np.abs(weight) > self.weight_threshold
             levels.append(candidates_of(fields, quads, weight, strong, classes))
             if not quads.num:

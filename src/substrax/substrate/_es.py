@@ -147,7 +147,7 @@ def _leaf_variances(
     taken relative to the first child, so that equal leaves have variance 0 exactly.
     """
     result: list[np.ndarray | None] = []
-    below: tuple[np.ndarray, ...] = ()
+    below = (np.zeros(0),) * 3
     for level in reversed(tree):
         mean = level.weight.astype(np.float64)
         if not level.divided.any():
@@ -155,8 +155,8 @@ def _leaf_variances(
             below = _pool(None, mean, None)
             continue
         count, deviation = np.ones(mean.shape), np.zeros(mean.shape)
-        quads = level.divided.any(axis=0)
-        if level.divided[:, quads].all():  # all members or none
+        quads = np.flatnonzero(np.logical_and.reduce(level.divided))
+        if 4 * quads.size == below[0].size:  # quads are divided whole or not at all
             for cells, pooled in zip((count, mean, deviation), below, strict=True):
                 cells[:, quads] = pooled.reshape(-1, 4).T
         else:

@@ -60,10 +60,11 @@ class Queries:
         for part in quads:
             where = slice(begin, begin + part.num)
             step = 2.0**-part.level
-            fixed[where] = point[part.field]
+            np.take(point, part.field, axis=0, out=fixed[where], mode="clip")
             centre[where, 0] = (2 * part.i + 1) * step - 1
             centre[where, 1] = (2 * part.j + 1) * step - 1
-            half[where] = [step / 2 * stretch[0], step / 2 * stretch[1]]
+            half[where, 0] = step / 2 * stretch[0]
+            half[where, 1] = step / 2 * stretch[1]
             length = np.diff(np.searchsorted(part.field, field_bounds))
             genomes.append(runs[length > 0])
             lengths.append(length[length > 0])
@@ -147,8 +148,13 @@ class Quads:
         zero = np.zeros(num_fields, np.int32)
         return Quads(0, np.arange(num_fields, dtype=np.int32), zero, zero)
 
-    def select(self, which: np.ndarray | slice) -> "Quads":
-        return Quads(self.level, self.field[which], self.i[which], self.j[which])
+    def select(self, which: np.ndarray) -> "Quads":
+        """Some of them, by their numbers or by a mask."""
+        if which.dtype == bool:
+            which = np.flatnonzero(which)
+        return Quads(
+            self.level, self.field.take(which), self.i.take(which), self.j.take(which)
+        )
 
     def children(self) -> "Quads":
         """One quad of the next level for each member, in Z-order."""

@@ -62,17 +62,17 @@ class Candidates:
     weight: Float[np.ndarray, "4 quads"]
     mask: Bool[np.ndarray, "4 quads"]
 
-    def select(self, which: Bool[np.ndarray, " quads"]) -> "Candidates":
-        """Those in some of the quads."""
-        return Candidates(
-            self.quads.select(which), self.weight[:, which], self.mask[:, which]
-        )
-
     def narrow(self, mask: Bool[np.ndarray, "4 quads"]) -> "Candidates":
         """Those that are in `mask` as well; quads without any are left out."""
-        narrowed = Candidates(self.quads, self.weight, self.mask & mask)
-        some = np.logical_or.reduce(narrowed.mask)
-        return narrowed if some.all() else narrowed.select(some)
+        mask = self.mask & mask
+        some = np.flatnonzero(np.logical_or.reduce(mask))
+        if some.size == self.quads.num:
+            return Candidates(self.quads, self.weight, mask)
+        return Candidates(
+            self.quads.select(some),
+            self.weight.take(some, axis=1),
+            mask.take(some, axis=1),
+        )
 
     def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Field, indices i and j, and weight of each candidate, ordered by quad."""
@@ -191,17 +191,19 @@ def _differs_outward(
     threshold: float,
 ) -> list[Bool[np.ndarray, "4 quads"]]:
     """Those worth asking that differ from their neighbour outside the quad."""
-    asked = [np.logical_or.reduce(mask) for mask in worth]
+    asked = [np.flatnonzero(np.logical_or.reduce(mask)) for mask in worth]
     quads = [c.quads.select(a) for c, a in zip(levels, asked, strict=True)]
     outputs = queries.of_quads(fields, quads, stretch)
     neighbour = queries.weight_map(outputs[0])
     begin = 0
     result = []
     for candidates, mask, which in zip(levels, worth, asked, strict=True):
-        stop = begin + int(which.sum())
-        difference = np.abs(candidates.weight[:, which] - neighbour[:, begin:stop])
+        stop = begin + which.size
+        difference = candidates.weight.take(which, axis=1)
+        difference -= neighbour[:, begin:stop]
+        np.abs(difference, out=difference)
         passes = np.zeros_like(mask)
-        passes[:, which] = mask[:, which] & (difference > threshold)
+        passes[:, which] = mask.take(which, axis=1) & (difference > threshold)
         result.append(passes)
         begin = stop
     return result

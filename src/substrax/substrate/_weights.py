@@ -31,6 +31,8 @@ class WeightMap:
         scale = u.dtype.type(self.max_weight)
         if self.name == "linear":
             return np.clip(u * scale, -scale, scale)
-        zone = u.dtype.type(DEAD_ZONE)
-        stretched = (u - np.copysign(zone, u)) / u.dtype.type(1 - DEAD_ZONE) * scale
-        return np.where(np.abs(u) > zone, stretched, u.dtype.type(0))
+        beyond = np.abs(u)
+        beyond -= u.dtype.type(DEAD_ZONE)
+        np.maximum(beyond, u.dtype.type(0), out=beyond)
+        beyond *= u.dtype.type(self.max_weight / (1 - DEAD_ZONE))
+        return np.copysign(beyond, u, out=beyond)
