@@ -186,10 +186,10 @@ def _differs_outward(
     queries: Queries,
     fields: Fields,
     levels: list[Candidates],
-    worth: list[Bool[np.ndarray, "4 quads"]],
+    worth: list[Bool[np.ndarray, "4 _"]],
     stretch: tuple[float, float],
     threshold: float,
-) -> list[Bool[np.ndarray, "4 quads"]]:
+) -> list[Bool[np.ndarray, "4 _"]]:
     """Those worth asking that differ from their neighbour outside the quad."""
     asked = [np.flatnonzero(np.logical_or.reduce(mask)) for mask in worth]
     quads = [c.quads.select(a) for c, a in zip(levels, asked, strict=True)]
