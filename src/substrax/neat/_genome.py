@@ -22,9 +22,11 @@ NO_NODE = -1
 NO_LINK = int(np.iinfo(np.int32).max)
 """`link_id` of an empty link slot: the largest id, so that empty slots sort last."""
 
-# Below this length a fused compare-with-everything beats a binary search on a CPU,
-# because it needs no gather; the comparison matrix is never stored.
-_COMPARE_ALL_LENGTH = 128
+# Up to this length comparing with everything beats a binary search on a CPU, because it
+# needs no gather. Blocks are added up as they come: the matrix of all comparisons,
+# which `jnp.searchsorted` would make, is population * links * links integers.
+_COMPARE_ALL_LENGTH = 64
+_COMPARE_BLOCK = 16
 
 
 class Genome(eqx.Module):
@@ -149,10 +151,21 @@ def position(
     ascending: Int[Array, " n"], queries: Int[Array, " m"]
 ) -> Int[Array, " m"]:
     """Index of the first entry of `ascending` not below each query (n if none)."""
-    small = ascending.shape[0] <= _COMPARE_ALL_LENGTH
-    method = "compare_all" if small else "scan"
-    index = jnp.searchsorted(ascending, queries, method=method)
-    return index.astype(jnp.int32)
+    length = ascending.shape[0]
+    if length > _COMPARE_ALL_LENGTH:
+        return jnp.searchsorted(ascending, queries).astype(jnp.int32)
+    num_blocks = -(-length // _COMPARE_BLOCK)
+    padding = num_blocks * _COMPARE_BLOCK - length
+    ascending = jnp.pad(ascending, (0, padding), constant_values=NO_LINK)
+
+    def step(block, count):
+        start = block * _COMPARE_BLOCK
+        part = lax.dynamic_slice_in_dim(ascending, start, _COMPARE_BLOCK)
+        for i in range(_COMPARE_BLOCK):
+            count = count + (part[i] < queries).astype(jnp.int32)
+        return count
+
+    return lax.fori_loop(0, num_blocks, step, jnp.zeros_like(queries))
 
 
 def node_keys(node_id: Int[Array, "*n"]) -> Int[Array, "*n"]:
