@@ -36,8 +36,9 @@ TAIL = BLOCK_SIZES[0]
 COORDINATES = ("x1", "y1", "x2", "y2", "bias", "dx", "dy", "distance")
 """What a CPPN may be given: the two points, 1, their differences and distance."""
 
-START, GENOME, LENGTH = range(3)
-"""What a block is: its first question, whose it is, and how many of it are real."""
+START, GENOME, LENGTH, FROM, ORIGIN = range(5)
+"""What a block is: where its answers go, whose it is, how many of them are real, and
+for ranges the first target and the number of the range."""
 
 
 class Tables(NamedTuple):
@@ -56,7 +57,7 @@ class Tables(NamedTuple):
 class Plan(NamedTuple):
     """Blocks by size, crumbs last: size s has `blocks[bounds[s]:bounds[s + 1]]`."""
 
-    blocks: Int[Array | np.ndarray, "blocks 3"]
+    blocks: Int[Array | np.ndarray, "blocks 5"]
     bounds: Int[Array | np.ndarray, " bounds"]
 
 
@@ -79,6 +80,13 @@ class Quads(NamedTuple):
     half: Float[Array | np.ndarray, "questions 2"]
 
 
+class Ranges(NamedTuple):
+    """Questions about links from one point each to a range of a table of points."""
+
+    source: Float[Array | np.ndarray, "ranges 2"]
+    target: Float[Array | np.ndarray, "points 2"]
+
+
 class Kind(NamedTuple):
     """What a question is: how many queries it makes, and whether links go out from
     the fixed point of quads."""
@@ -97,10 +105,14 @@ class Language(NamedTuple):
 
 
 Lanes = Float[Array, "..."]
+Questions = Points | Quads | Ranges
 
 
-def _ends_of_points(part: Points, kind: Kind) -> tuple[Lanes, Lanes, Lanes, Lanes]:
-    source, target = jnp.asarray(part.source), jnp.asarray(part.target)
+def _ends_of_points(
+    part: Points | Ranges, kind: Kind
+) -> tuple[Lanes, Lanes, Lanes, Lanes]:
+    target = jnp.asarray(part.target)
+    source = jnp.broadcast_to(part.source, target.shape)
     return source[..., 0], source[..., 1], target[..., 0], target[..., 1]
 
 
@@ -126,11 +138,13 @@ def _ends_of_quads(part: Quads, kind: Kind) -> tuple[Lanes, Lanes, Lanes, Lanes]
 
 
 def coordinate_rows(
-    coordinates: tuple[str, ...], part: Points | Quads, kind: Kind
+    coordinates: tuple[str, ...], part: Questions, kind: Kind
 ) -> list[Lanes]:
     """The CPPN inputs named by `coordinates`, one array each."""
-    ends = _ends_of_points if isinstance(part, Points) else _ends_of_quads
-    x1, y1, x2, y2 = ends(part, kind)  # pyright: ignore[reportArgumentType]
+    if isinstance(part, Quads):
+        x1, y1, x2, y2 = _ends_of_quads(part, kind)
+    else:
+        x1, y1, x2, y2 = _ends_of_points(part, kind)
     dx, dy = x2 - x1, y2 - y1
     available = {
         "x1": x1,
@@ -214,9 +228,30 @@ def run_together(
     return lax.fori_loop(0, jnp.max(genome[:, 1]), run_row, values)
 
 
-def _part(questions: Points | Quads, take) -> Points | Quads:
-    """Some of the questions."""
-    return type(questions)(*(take(jnp.asarray(q)) for q in questions))
+def _part_of_block(questions: Questions, block: Int[Array, " 5"], num: int):
+    """The questions of one block."""
+
+    def take(values, start):
+        return lax.dynamic_slice_in_dim(jnp.asarray(values), start, num)
+
+    if isinstance(questions, Ranges):
+        source = jnp.asarray(questions.source)[block[ORIGIN]]
+        return Ranges(source[None], take(questions.target, block[FROM]))
+    return type(questions)(*(take(q, block[START]) for q in questions))
+
+
+def _part_of_blocks(questions: Questions, blocks: Int[Array, "blocks 5"], num: int):
+    """The questions of several blocks, (blocks, num, 2) each."""
+    offsets = jnp.arange(num, dtype=jnp.int32)[None]
+
+    def take(values, column):
+        where = blocks[:, column, None] + offsets
+        return jnp.take(jnp.asarray(values), where, axis=0, mode="clip")
+
+    if isinstance(questions, Ranges):
+        source = jnp.asarray(questions.source)[blocks[:, ORIGIN]]
+        return Ranges(source[:, None], take(questions.target, FROM))
+    return type(questions)(*(take(q, START) for q in questions))
 
 
 def _run_block_alone(tables, plan, questions, language, kind, size):
@@ -229,7 +264,7 @@ def _run_block_alone(tables, plan, questions, language, kind, size):
         start = plan.blocks[b, START]
         zero = jnp.zeros_like(start)  # indices must share a dtype, also under x64
         genome = tables.genome[plan.blocks[b, GENOME]]
-        part = _part(questions, lambda q: lax.dynamic_slice_in_dim(q, start, num))
+        part = _part_of_block(questions, plan.blocks[b], num)
         rows = coordinate_rows(language.coordinates, part, kind)
         values = _fill_inputs(values, rows)
         values = run_alone(tables, genome, values, language)
@@ -251,7 +286,6 @@ def _run_block_alone(tables, plan, questions, language, kind, size):
 
 
 def _run_blocks_together(tables, plan, questions, language, kind, size, num_blocks):
-    length = questions[0].shape[0]
     num = size // kind.num_queries
     num_outputs = tables.genome.shape[1] - 2
     stop = plan.bounds[-1]
@@ -263,7 +297,7 @@ def _run_blocks_together(tables, plan, questions, language, kind, size, num_bloc
         blocks = plan.blocks[jnp.minimum(nth, plan.blocks.shape[0] - 1)]
         genome = tables.genome[blocks[:, GENOME]]
         where = blocks[:, START, None] + offsets
-        part = _part(questions, lambda q: jnp.take(q, where, axis=0, mode="clip"))
+        part = _part_of_blocks(questions, blocks, num)
         rows = coordinate_rows(language.coordinates, part, kind)
         values = jnp.zeros((language.num_slots, num_blocks, size), result.dtype)
         values = _fill_inputs(values, rows)
@@ -274,26 +308,28 @@ def _run_blocks_together(tables, plan, questions, language, kind, size, num_bloc
         outputs = outputs.reshape(num_outputs, num_blocks, kind.num_queries, num)
         outputs = outputs.transpose(0, 2, 1, 3).reshape(-1, num_blocks, num)
         is_real = (offsets < blocks[:, LENGTH, None]) & (nth[:, None] < stop)
-        where = jnp.where(is_real, where, length)
+        where = jnp.where(is_real, where, result.shape[1])
         return result.at[:, where].set(outputs, mode="drop")
 
     return run_blocks
 
 
 @functools.partial(
-    jax.jit, static_argnames=("language", "kind", "sizes", "crumb", "crumbs")
+    jax.jit,
+    static_argnames=("num_answers", "language", "kind", "sizes", "crumb", "crumbs"),
 )
 def run_queries(
     tables: Tables,
     plan: Plan,
-    questions: Points | Quads,
+    questions: Questions,
     *,
+    num_answers: int,
     language: Language,
     kind: Kind,
     sizes: tuple[int, ...],
     crumb: int,
     crumbs: int,
-) -> Float[Array, "rows questions"]:
+) -> Float[Array, "rows answers"]:
     """CPPN outputs of all questions of a plan.
 
     Blocks of `sizes` queries run alone, blocks of `crumb` queries run together,
@@ -302,7 +338,7 @@ def run_queries(
     """
     num_rows = (tables.genome.shape[1] - 2) * kind.num_queries
     dtype = questions[0].dtype
-    result = jnp.zeros((num_rows, questions[0].shape[0]), dtype)
+    result = jnp.zeros((num_rows, num_answers), dtype)
     for s, size in enumerate(sizes):
         run_block = _run_block_alone(tables, plan, questions, language, kind, size)
         # Slots are written before they are read, so blocks may share the memory.

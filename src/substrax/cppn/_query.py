@@ -27,12 +27,12 @@ from ._kernel import (
     Plan,
     Points,
     Quads,
+    Questions,
+    Ranges,
     Tables,
     run_queries,
 )
 from ._program import Programs
-
-Questions = Points | Quads
 
 _CHUNK_SIZES = (1 << 12, 1 << 18)
 """Queries that one kernel call takes: a batch is padded to one of these."""
@@ -102,14 +102,16 @@ def plan_blocks(
     genome: Int[np.ndarray, " runs"],
     counts: Int[np.ndarray, " runs"],
     cut: _Cut,
-    num_queries: int,
+    num_queries: int = 1,
+    first_target: Int[np.ndarray, " runs"] | None = None,
 ) -> Plan:
     """Cuts consecutive runs of questions, each of one genome, into blocks.
 
     Large blocks first; a remainder that fills more than half of a block takes that
-    block, anything less is left to the next smaller size.
+    block, anything less is left to the next smaller size. Runs that are ranges have a
+    first target each.
     """
-    begin = np.cumsum(counts) - counts
+    run_begin = begin = np.cumsum(counts) - counts
     rest = counts
     parts = []
     bounds = [0]
@@ -129,14 +131,17 @@ def plan_blocks(
         owner = np.repeat(np.arange(counts.size), take)
         nth = np.arange(total) - np.repeat(np.cumsum(take) - take, take)
         length = np.minimum(rest[owner] - nth * size, size)
-        parts.append(
-            np.column_stack([begin[owner] + nth * size, genome[owner], length])
-        )
+        start = begin[owner] + nth * size
+        columns = [start, genome[owner], length]
+        if first_target is not None:
+            columns += [start - run_begin[owner] + first_target[owner], owner]
+        parts.append(np.column_stack(columns))
         used = np.minimum(take * size, rest)
         begin, rest = begin + used, rest - used
     capacity = next(c for c in _BLOCK_CAPACITIES if c >= bounds[-1])
-    blocks = np.zeros((capacity, 3), np.int32)
-    blocks[: bounds[-1]] = np.concatenate(parts)
+    blocks = np.zeros((capacity, 5), np.int32)
+    for rows, stop in zip(parts, np.cumsum([len(rows) for rows in parts]), strict=True):
+        blocks[stop - len(rows) : stop, : rows.shape[1]] = rows
     return Plan(blocks, np.asarray(bounds, np.int32))
 
 
@@ -320,6 +325,37 @@ class QueryEngine:
         result = self._ask(genome, counts, quads, Kind(4, outgoing))
         return result.reshape(self.programs.num_outputs, 4, fixed.shape[0])
 
+    def query_ranges(
+        self,
+        genome: Int[np.ndarray, " ranges"],
+        counts: Int[np.ndarray, " ranges"],
+        source: Float[np.ndarray, "ranges 2"],
+        first_target: Int[np.ndarray, " ranges"],
+        target: Float[np.ndarray, "points 2"],
+    ) -> Float[np.ndarray, "outputs queries"]:
+        """Links from one point each to `counts` points of a table from `first_target`.
+
+        Nothing is laid out per query, which suits all pairs of many positions.
+        """
+        total = int(counts.sum())
+        result = np.empty((self.programs.num_outputs, total), self.dtype)
+        length = _round_up(target.shape[0] + TAIL, 4096)
+        table = np.zeros((length, 2), self.dtype)
+        table[: target.shape[0]] = target
+        ends = np.cumsum(counts)
+        for begin, stop, some, lengths in _chunks(genome, counts, total, 1):
+            first = int(np.searchsorted(ends, begin, side="right"))
+            runs = slice(first, first + some.size)
+            skipped = np.maximum(begin - (ends[runs] - counts[runs]), 0)
+            origin = _pad(source[runs].astype(self.dtype), _MAX_RUNS)
+            plan = plan_blocks(
+                some, lengths, self._cut, first_target=first_target[runs] + skipped
+            )
+            chunk = next(c for c in _CHUNK_SIZES if c >= stop - begin)
+            questions = Ranges(origin, table)
+            self._run(plan, questions, Kind(), chunk + TAIL, result[:, begin:stop])
+        return result
+
     def _ask(
         self,
         genome: np.ndarray,
@@ -358,11 +394,24 @@ class QueryEngine:
             part.append(_scratch.padded(str(k), q[begin:stop], length, self.dtype))
             if not is_checked:
                 _check_finite(part[-1][:size])
+        plan = plan_blocks(genome, counts, self._cut, kind.num_queries)
+        self._run(plan, type(questions)(*part), kind, length, result[:, begin:stop])
+
+    def _run(
+        self,
+        plan: Plan,
+        questions: Questions,
+        kind: Kind,
+        num_answers: int,
+        result: np.ndarray,
+    ) -> None:
+        """One call of the kernel; the first answers go to `result`."""
         run = functools.partial(
             run_queries,
             self._tables,
-            plan_blocks(genome, counts, self._cut, kind.num_queries),
-            type(questions)(*part),
+            plan,
+            questions,
+            num_answers=num_answers,
             language=self._language,
             kind=kind,
             sizes=self._cut.sizes,
@@ -374,7 +423,7 @@ class QueryEngine:
                 values = run()
         else:
             values = run()
-        result[:, begin:stop] = np.asarray(values)[:, :size]
+        result[:] = np.asarray(values)[:, : result.shape[1]]
 
 
 def _check_finite(points: np.ndarray) -> None:

@@ -215,40 +215,48 @@ def _pair_links(
     if not classes:
         return
     position = _Positions(numbering, found, queries.engine.dtype)
-    drops_self = LATERAL in classes and SELF not in classes
     for first, begin, count in _ranges(position, classes):
         for piece in _pieces(count, _MAX_PAIRS):
-            counts = count[piece]
-            source = np.repeat(first[piece], counts)
-            offset = begin[piece] - (np.cumsum(counts) - counts)
-            target = np.repeat(offset.astype(np.int32), counts)
-            target += np.arange(source.size, dtype=np.int32)
-            genome = np.repeat(position.genome[first[piece]], counts)
-            if drops_self or position.is_terminal.any():
-                keep = source != target if drops_self else np.ones(source.size, bool)
-                terminal = position.is_terminal[source] | position.is_terminal[target]
-                keep &= ~terminal | (position.y[source] < position.y[target])
-                source, target, genome = source[keep], target[keep], genome[keep]
-            yield _query_pairs(queries, position, rule, genome, source, target)
+            yield _query_pairs(
+                queries,
+                position,
+                rule,
+                classes,
+                first[piece],
+                begin[piece],
+                count[piece],
+            )
 
 
 def _query_pairs(
     queries: Queries,
     position: "_Positions",
     rule: EMRRule,
-    genome: Int[np.ndarray, " pairs"],
-    source: Int[np.ndarray, " pairs"],
-    target: Int[np.ndarray, " pairs"],
+    classes: frozenset[int],
+    first: Int[np.ndarray, " ranges"],
+    begin: Int[np.ndarray, " ranges"],
+    count: Int[np.ndarray, " ranges"],
 ) -> Links:
-    outputs = queries.of_points(genome, position.point[source], position.point[target])
+    """Links from positions to ranges of positions, where the weight is large enough."""
+    outputs = queries.of_ranges(
+        position.genome[first], count, position.point[first], begin, position.point
+    )
     weight = queries.weight_map(outputs[0])
     strong = np.abs(weight) > rule.weight_threshold
     if queries.has_leo:
         strong &= outputs[1] > 0
     found = np.flatnonzero(strong)
-    return Links(
-        position.number[source[found]], position.number[target[found]], weight[found]
-    )
+    ranges = np.repeat(np.arange(first.size, dtype=np.int32), count)[found]
+    source = first[ranges]
+    target = found + (begin - (np.cumsum(count) - count))[ranges]
+    links = Links(position.number[source], position.number[target], weight[found])
+    drops_self = LATERAL in classes and SELF not in classes
+    if drops_self or position.is_terminal.any():
+        keep = source != target if drops_self else np.ones(source.size, bool)
+        terminal = position.is_terminal[source] | position.is_terminal[target]
+        keep &= ~terminal | (position.y[source] < position.y[target])
+        links = links.keep(keep)
+    return links
 
 
 class _Positions:

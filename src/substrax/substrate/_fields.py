@@ -96,6 +96,21 @@ class Queries:
         self.count += source.shape[0]
         return result
 
+    def of_ranges(
+        self,
+        genome: Int[np.ndarray, " ranges"],
+        counts: Int[np.ndarray, " ranges"],
+        source: Float[np.ndarray, "ranges 2"],
+        first_target: Int[np.ndarray, " ranges"],
+        target: Float[np.ndarray, "points 2"],
+    ) -> Float[np.ndarray, "outputs queries"]:
+        """CPPN outputs from points to ranges of a table of points."""
+        began = time.perf_counter()
+        result = self.engine.query_ranges(genome, counts, source, first_target, target)
+        self.seconds += time.perf_counter() - began
+        self.count += result.shape[1]
+        return result
+
 
 def run_lengths(sorted_values: Int[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
     """Each run of equal entries: its value and its length."""
