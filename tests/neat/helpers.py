@@ -59,7 +59,7 @@ def links_of(genome: Genome) -> list[tuple[int, int, int]]:
     """(id, source, target) of one genome's links."""
     mask = np.asarray(genome.link_mask)
     rows = np.stack([genome.link_id, genome.link_source, genome.link_target], 1)[mask]
-    return [tuple(map(int, row)) for row in rows]
+    return [(int(i), int(s), int(t)) for i, s, t in rows]
 
 
 def is_acyclic(links: Sequence[tuple[int, int]]) -> bool:

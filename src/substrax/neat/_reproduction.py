@@ -211,9 +211,11 @@ def rank_members(
     Among equals the later genome leads: champions come first in a population, so this
     lets a child replace the champion that it equals, and neutral change go on.
     """
+    # Reversed, a stable sort puts the later of two equals first.
     index = jnp.arange(score.shape[0], dtype=jnp.int32)
-    *_, order = lax.sort((species_index, -score, -index), num_keys=3)
-    return -order
+    keys = (species_index[::-1], -score[::-1], index[::-1])
+    *_, order = lax.sort(keys, num_keys=2, is_stable=True)
+    return order
 
 
 def choose_parents(
