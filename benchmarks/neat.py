@@ -6,7 +6,7 @@
 
 Both programs read `neat_xor.ini`, neat-python's own XOR example; only the population
 size and the number of inputs change. Fitness is the number of cases less the squared
-errors, a task is solved when the squared errors sum to at most 0.1 (XOR) or 0.2 (parity).
+errors; a task is solved when these sum to at most 0.1 (XOR) or 0.2 (parity).
 """
 
 import argparse
