@@ -1,6 +1,7 @@
 """neat-python's files and genomes."""
 
 import json
+import types
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +9,14 @@ import pytest
 from tests.neat.helpers import assert_valid, links_of, stack
 
 from substrax.cppn import ACTIVATION_NAMES
+from substrax.decoders import Direct
 from substrax.neat import (
     FloatGeneConfig,
     from_neat_python_config,
     genome_from_neat_python,
     presets,
 )
+from substrax.network import evaluate
 
 ROOT = Path(__file__).parent.parent.parent
 XOR = ROOT / "benchmarks" / "neat_xor.ini"
@@ -219,29 +222,125 @@ def test_what_is_never_evaluated_is_left_out_and_a_dead_output_is_zero():
     assert int(kept.num_nodes) == 5 and int(kept.num_links) == 2
 
 
-def test_genome_objects_of_neat_python_are_read():
+def _object(nodes, connections):
+    """A genome object; `connections` are (source, target, is enabled)."""
     neat = pytest.importorskip("neat")
     genome = neat.DefaultGenome(1)
-    for key, bias in ((0, 0.1), (7, 0.2)):
+    for key, bias in nodes.items():
         node = neat.genes.DefaultNodeGene(key)
         node.bias, node.response = bias, 1.0
         node.activation, node.aggregation = "tanh", "sum"
         genome.nodes[key] = node
-    for number, (ends, enabled) in enumerate(
-        [((-1, 7), True), ((7, 0), True), ((-2, 0), False)]
-    ):
+    for number, (source, target, enabled) in enumerate(connections):
+        ends = (source, target)
         link = neat.genes.DefaultConnectionGene(ends, innovation=number)
-        link.weight, link.enabled = 1.5, enabled
+        link.weight, link.enabled = 0.3, enabled
         genome.connections[ends] = link
+    return genome
+
+
+def test_genome_objects_of_neat_python_are_read():
+    genome = _object({0: 0.1, 7: 0.2}, [(-1, 7, True), (7, 0, True), (-2, 0, False)])
     ours = genome_from_neat_python(genome, input_ids=[-1, -2], output_ids=[0])
     assert links_of(ours) == [(0, 0, 3), (1, 3, 2)]
+
+
+def _config_of_objects():
+    functions = types.SimpleNamespace(get={"tanh": neat_tanh}.get)
+    sums = types.SimpleNamespace(get={"sum": sum}.get)
+    return types.SimpleNamespace(
+        genome_config=types.SimpleNamespace(
+            input_keys=[-1],
+            output_keys=[0],
+            activation_defs=functions,
+            aggregation_function_defs=sums,
+        )
+    )
+
+
+def neat_tanh(z):
+    return float(np.tanh(np.clip(2.5 * z, -60, 60)))
+
+
+def test_unfed_nodes_of_genome_objects_yield_their_bias_as_in_neat_python_2():
+    neat = pytest.importorskip("neat", minversion="2.0")
+    genome = _object({0: 0.1, 7: 0.2}, [(-1, 0, True), (7, 0, True)])
+    network = neat.nn.FeedForwardNetwork.create(genome, _config_of_objects())
+    ours = genome_from_neat_python(genome, input_ids=[-1], output_ids=[0])
+    assert _value(ours, [0.05]) == pytest.approx(network.activate([0.05])[0], rel=1e-5)
+    pruned = genome_from_neat_python(
+        genome, input_ids=[-1], output_ids=[0], prune_unfed=True
+    )
+    assert int(pruned.num_nodes) == 2 and int(pruned.num_links) == 0
+
+
+_CYCLIC = {
+    "nodes": [
+        {"id": key, "activation": "tanh", "bias": bias, "response": 1.0}
+        for key, bias in ((0, 0.1), (5, 0.2), (6, 0.3), (7, 0.4), (8, 0.5))
+    ],
+    # Nothing feeds 7; it feeds 8.
+    "connections": [
+        [-1, 5, 0.3],
+        [5, 6, 0.3],
+        [6, 5, 0.3],
+        [6, 0, 0.3],
+        [0, 0, 0.3],
+        [7, 8, 0.3],
+        [8, 0, 0.3],
+    ],
+    "input_ids": [-1],
+    "output_id": 0,
+}
+
+
+def test_a_cycle_is_refused_by_name_where_networks_feed_forward():
+    with pytest.raises(ValueError, match=r"0 -> 0,.*feed_forward=False"):
+        genome_from_neat_python(_CYCLIC)
+    links = [link for link in _CYCLIC["connections"] if link[:2] != [0, 0]]
+    with pytest.raises(ValueError, match=r"5 -> 6 -> 5,|6 -> 5 -> 6,"):
+        genome_from_neat_python({**_CYCLIC, "connections": links})
+    ends = [(source, target, True) for source, target, _ in links]
+    genome = _object({0: 0.1, 5: 0.2, 6: 0.3, 7: 0.4, 8: 0.5}, ends)
+    with pytest.raises(ValueError, match=r"5 -> 6 -> 5,|6 -> 5 -> 6,"):
+        genome_from_neat_python(genome, input_ids=[-1], output_ids=[0])
+
+
+def test_recurrent_genomes_keep_their_cycles_and_their_meaning():
+    neat = pytest.importorskip("neat")
+    kept = genome_from_neat_python(_CYCLIC, feed_forward=False, prune_unfed=False)
+    assert int(kept.num_nodes) == 6 and int(kept.num_links) == 7
+    pruned = genome_from_neat_python(_CYCLIC, feed_forward=False)
+    # Only 7 is left out: a recurrent network evaluates 8, which it feeds.
+    assert int(pruned.num_nodes) == 5 and int(pruned.num_links) == 6
+
+    ends = [(source, target, True) for source, target, _ in _CYCLIC["connections"]]
+    genome = _object({0: 0.1, 5: 0.2, 6: 0.3, 7: 0.4, 8: 0.5}, ends)
+    theirs = neat.nn.RecurrentNetwork.create(genome, _config_of_objects())
+    for _ in range(4):
+        expected = theirs.activate([0.3])
+    decoder = Direct(
+        num_inputs=1, num_outputs=1, is_recurrent=True, steps=4, dialect="neat-python"
+    )
+    networks = decoder.decode(stack(pruned))
+    actual = np.asarray(evaluate(networks, np.float32([[0.3]]))).ravel()
+    assert actual == pytest.approx(expected, rel=1e-4)
+    other = evaluate(decoder.decode(stack(kept)), np.float32([[0.3]]))
+    assert np.asarray(other).ravel() != pytest.approx(expected, rel=1e-3)
+
+
+def _with_bias(bias):
+    return {"nodes": [{"id": 0, "activation": "tanh", "bias": bias}]}
 
 
 @pytest.mark.parametrize(
     "changes,message",
     [
         ({"connections": [[-1, 9, 1.0]]}, "-1 -> 9"),
-        ({"connections": [[-1, 0, float("nan")]]}, "finite"),
+        ({"connections": [[-1, 0, float("nan")]]}, "-1 -> 0.*finite"),
+        ({"connections": [[-1, 0, 1e300]]}, "-1 -> 0.*finite"),
+        (_with_bias(float("nan")), "Node 0.*bias.*finite"),
+        (_with_bias(float("-inf")), "Node 0.*bias.*finite"),
         ({"input_ids": None}, "input_ids"),
         ({"nodes": [{"id": 0, "activation": "sine2", "bias": 0.0}]}, "sine2"),
     ],

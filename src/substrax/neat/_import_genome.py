@@ -1,14 +1,18 @@
 """Genomes of neat-python as ours.
 
-Two meanings differ and are translated. There, a node that no enabled connection feeds
-is never evaluated, nor is anything behind it, and an output never evaluated is 0; here
-such a node yields `activation(bias)`. So nodes that are never evaluated are left out,
-and an output among them becomes the constant 0 (identity, bias 0, no links). There, a
-node has a `response` that multiplies what it receives; here it is folded into the
-weights of the node's incoming links.
+A node has a `response` there that multiplies what it receives; here it is folded into
+the weights of the node's incoming links.
+
+What a node yields that no enabled connection feeds depends on the version. Since 2.0,
+feed-forward networks there yield `activation(bias)`, as ours do, and nothing is to be
+translated. Before, such a node was never evaluated, nor was anything behind it, and an
+output never evaluated was 0; the stored vectors are of that time. For these, nodes
+that are never evaluated are left out, and an output among them becomes the constant 0
+(identity, bias 0, no links). Recurrent networks there, of any version, take an unfed
+node for 0 and evaluate what lies behind it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -17,14 +21,19 @@ import numpy as np
 from ..cppn import activation_id
 from ._genome import Genome, empty_genome
 
+_Links = Mapping[tuple[int, int], float]
 
-def _evaluated(
-    nodes: Sequence[int], inputs: Sequence[int], links: Mapping[tuple[int, int], float]
-) -> set[int]:
-    """Nodes that neat-python evaluates: fed, and all that feeds them evaluated."""
+
+def _feeding(nodes: Iterable[int], links: _Links) -> dict[int, list[int]]:
     feeding: dict[int, list[int]] = {node: [] for node in nodes}
     for source, target in links:
         feeding[target].append(source)
+    return feeding
+
+
+def _evaluated(nodes: Sequence[int], inputs: Sequence[int], links: _Links) -> set[int]:
+    """Nodes that neat-python evaluates: fed, and all that feeds them evaluated."""
+    feeding = _feeding(nodes, links)
     known = set(inputs)
     while True:
         ready = {
@@ -35,6 +44,29 @@ def _evaluated(
         if not ready:
             return known
         known |= ready
+
+
+def _require_no_cycle(nodes: Iterable[int], links: _Links) -> None:
+    feeding = _feeding(nodes, links)
+    open_nodes = set(feeding)
+    while True:
+        done = {n for n in open_nodes if open_nodes.isdisjoint(feeding[n])}
+        if not done:
+            break
+        open_nodes -= done
+    if not open_nodes:
+        return
+    # Whatever is left is fed by something that is left: walking against the links
+    # comes back to a node sooner or later.
+    walk = [min(open_nodes)]
+    while walk[-1] not in walk[:-1]:
+        walk.append(min(n for n in feeding[walk[-1]] if n in open_nodes))
+    cycle = walk[walk.index(walk[-1]) :][::-1]
+    raise ValueError(
+        f"The genome's connections make the cycle {' -> '.join(map(str, cycle))}, "
+        "which a feed-forward network cannot have. Give feed_forward=False and decode "
+        "the genome as a recurrent network, or disable one of these connections."
+    )
 
 
 def _fields(genome: Any) -> tuple[dict[int, tuple], dict[tuple[int, int], float]]:
@@ -71,7 +103,8 @@ def genome_from_neat_python(
     output_ids: Sequence[int] | None = None,
     max_nodes: int | None = None,
     max_links: int | None = None,
-    prune_unfed: bool = True,
+    prune_unfed: bool | None = None,
+    feed_forward: bool = True,
     dtype: type[np.floating] = np.float32,
 ) -> Genome:
     """Turn a neat-python genome into ours.
@@ -80,9 +113,13 @@ def genome_from_neat_python(
     activation, bias, response), enabled `connections` (source, target, weight),
     `input_ids` and `output_id` or `output_ids`; the ids of inputs and outputs, in
     order, which a genome object does not know; capacities, by default just enough.
-    `prune_unfed=False` keeps nodes that nothing feeds, as neat-python 2 evaluates them
-    (as we do). `dtype` is that of biases and weights; float64 needs
-    `jax.enable_x64(True)` around the call.
+    `prune_unfed`: whether nodes that nothing feeds are left out (`True`, neat-python
+    before 2.0) or yield `activation(bias)` (`False`, feed-forward networks of
+    neat-python 2, and ours); by default `True` for a mapping and `False` for a genome
+    object. `feed_forward=False` takes genomes with cycles, for recurrent networks.
+    `prune_unfed=True` then leaves out the nodes without an incoming connection and
+    no others: neat-python's recurrent networks take these for 0. `dtype` is that of
+    biases and weights; float64 needs `jax.enable_x64(True)` around the call.
 
     **Returns:** one genome. Inputs are numbered from 0 in the order of `input_ids`,
     outputs follow, then hidden nodes by ascending id; links get ids in the order of
@@ -112,9 +149,15 @@ def genome_from_neat_python(
                 f"Node {node} aggregates by {aggregation!r}. Only 'sum' has a "
                 "counterpart here; change the node's aggregation."
             )
+    if feed_forward:
+        _require_no_cycle(nodes, links)
+    if prune_unfed is None:
+        prune_unfed = isinstance(genome, Mapping)
     evaluated = known
-    if prune_unfed:
+    if prune_unfed and feed_forward:
         evaluated = _evaluated(list(nodes), input_ids, links)
+    elif prune_unfed:
+        evaluated = {*input_ids, *(target for _, target in links)}
     links = {
         (source, target): weight * float(nodes[target][2])
         for (source, target), weight in links.items()
@@ -126,6 +169,17 @@ def genome_from_neat_python(
     return _assemble(
         nodes, links, number, len(input_ids), evaluated, max_nodes, max_links, dtype
     )
+
+
+def _finite(value: float, dtype: type[np.floating], owner: str, what: str) -> Any:
+    with np.errstate(over="ignore"):
+        number = dtype(value)
+    if not np.isfinite(number):
+        raise ValueError(
+            f"{owner} has the {what} {value}, which is no finite number of "
+            f"{np.dtype(dtype).name}. Correct it."
+        )
+    return number
 
 
 def _assemble(
@@ -161,17 +215,17 @@ def _assemble(
         if slot >= num_inputs and node in evaluated:
             activation, bias, _, _ = nodes[node]
             arrays["node_activation"][slot] = activation_id(activation)
-            arrays["node_bias"][slot] = bias
-    ends = sorted((number[s], number[t], w) for (s, t), w in links.items())
-    for slot, (source, target, weight) in enumerate(ends):
-        if not np.isfinite(weight):
-            raise ValueError(
-                f"The connection into node {target} has the weight {weight}. "
-                "Weights must be finite; correct it."
-            )
+            arrays["node_bias"][slot] = _finite(bias, dtype, f"Node {node}", "bias")
+    ends = sorted(links, key=lambda ends: (number[ends[0]], number[ends[1]]))
+    for slot, (source, target) in enumerate(ends):
         arrays["link_id"][slot] = slot
-        arrays["link_source"][slot] = source
-        arrays["link_target"][slot] = target
-        arrays["link_weight"][slot] = weight
+        arrays["link_source"][slot] = number[source]
+        arrays["link_target"][slot] = number[target]
+        arrays["link_weight"][slot] = _finite(
+            links[source, target],
+            dtype,
+            f"The connection {source} -> {target}",
+            "weight (times the response of its target)",
+        )
         arrays["link_enabled"][slot] = True
     return Genome(**{name: jnp.asarray(value) for name, value in arrays.items()})
