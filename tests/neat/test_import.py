@@ -88,13 +88,65 @@ def test_a_mutated_switch_changes_every_other_time():
         ({"reset_on_extinction": "True"}, "reset_on_extinction = True"),
         ({"enabled_default": "False"}, "enabled_default = False"),
         ({"fitness_criterion": "mean"}, "fitness_criterion = mean"),
+        ({"fitness_criterion": "min"}, "fitness_criterion = min"),
         ({"species_fitness_func": "median"}, "species_fitness_func = median"),
+        ({"species_elitism": "0"}, "species_elitism = 0"),
     ],
 )
 def test_an_option_without_counterpart_gets_one_message(changes, name):
     _, messages = from_neat_python_config(_text(**changes))
     assert sum(name in message for message in messages) == 1
     assert len(messages) == 2
+
+
+def _with_genome_options(**options):
+    lines = [f"{name} = {value}" for name, value in options.items()]
+    return _text().replace("[DefaultGenome]", "\n".join(["[DefaultGenome]", *lines]))
+
+
+_NEUTRAL_TIME_CONSTANT = {
+    "time_constant_init_mean": "1.0",
+    "time_constant_init_stdev": "0.0",
+    "time_constant_init_type": "gaussian",
+    "time_constant_mutate_rate": "0.0",
+    "time_constant_mutate_power": "0.0",
+    "time_constant_replace_rate": "0.0",
+    "time_constant_max_value": "10.0",
+    "time_constant_min_value": "0.01",
+}
+
+
+def test_time_constants_that_stay_at_one_are_passed_over():
+    _, messages = from_neat_python_config(
+        _with_genome_options(**_NEUTRAL_TIME_CONSTANT)
+    )
+    assert len(messages) == 1 and "fitness_threshold" in messages[0]
+
+
+@pytest.mark.parametrize("name", _NEUTRAL_TIME_CONSTANT)
+def test_any_other_time_constant_gets_one_message(name):
+    value = "uniform" if name.endswith("type") else "0.5"
+    options = {**_NEUTRAL_TIME_CONSTANT, name: value}
+    _, messages = from_neat_python_config(_with_genome_options(**options))
+    assert sum(f"{name} = {value}" in message for message in messages) == 1
+    assert len(messages) == 2
+
+
+def test_messages_say_what_a_surprising_value_means_here():
+    _, messages = from_neat_python_config(
+        _text(fitness_criterion="min", species_elitism="0")
+    )
+    criterion, _, elitism = sorted(messages, key=lambda m: m.startswith("[Default"))
+    assert "does not minimise" in criterion and "`maximise=False`" in criterion
+    assert "0 means 1" in elitism
+
+
+def test_a_file_with_a_bracket_in_its_name_is_a_file(tmp_path):
+    path = tmp_path / "config[1].ini"
+    path.write_text(_text())
+    assert from_neat_python_config(str(path)) == from_neat_python_config(XOR)
+    with pytest.raises(ValueError, match="no file"):
+        from_neat_python_config(str(tmp_path / "config[2].ini"))
 
 
 def test_unknown_options_and_sections_are_reported():
@@ -112,6 +164,13 @@ def test_unknown_options_and_sections_are_reported():
         ("pop_size = 3\n[x", "not an INI file"),
         (_text(pop_size=None), "lacks the option 'pop_size'"),
         (_text(pop_size="many"), "pop_size = 'many'"),
+        (_text(structural_mutation_surer="perhaps"), "surer = 'perhaps'"),
+        (_text(no_fitness_termination="banana"), "termination = 'banana'"),
+        (_text(reset_on_extinction="banana"), "extinction = 'banana'"),
+        (_text(enabled_default="banana"), "enabled_default = 'banana'"),
+        (_text(fitness_criterion="banana"), "criterion = 'banana'"),
+        (_with_genome_options(time_constant_init_mean="x"), "constant_init_mean"),
+        ("[NEAT]", "DefaultGenome.*missing"),
         (_text(feed_forward="perhaps"), "neither true nor false"),
         (_text(activation_options="sigmoyd"), "sigmoyd"),
         (_text(initial_connection="dense"), "initial_connection = 'dense'"),

@@ -36,17 +36,24 @@ _CONNECTIONS = {
     "partial_direct": "partial_direct",
 }
 _TRUE, _FALSE = ("1", "yes", "true", "on"), ("0", "no", "false", "off")
-# Options of neat-python that read like one value or another, and stay silent then.
-_IGNORED_WHEN = {
-    "aggregation_default": ("sum",),
-    "aggregation_options": ("sum",),
-    "enabled_default": _TRUE,
-    "response_init_type": None,
-    "response_max_value": None,
-    "response_min_value": None,
-    "reset_on_extinction": _FALSE,
-    "no_fitness_termination": None,
-    "fitness_criterion": ("max", "min"),
+# neat-python's defaults, which leave a node's time constant at 1, as if without one.
+_TIME_CONSTANT = {
+    "init_mean": 1.0,
+    "init_stdev": 0.0,
+    "mutate_rate": 0.0,
+    "mutate_power": 0.0,
+    "replace_rate": 0.0,
+    "max_value": 10.0,
+    "min_value": 0.01,
+}
+_CRITERIA = {
+    "max": "",
+    "mean": "it only decides when to stop there; stop on `info.mean_fitness` instead.",
+    "min": (
+        "it does not minimise, neither there nor here: there, the run stops when the "
+        "worst genome reaches the threshold. Compare the smallest fitness with it in "
+        "the loop; to minimise, set `maximise=False`."
+    ),
 }
 
 
@@ -85,6 +92,14 @@ class _Reader:
     def text(self, section: str, name: str, default: str | None = None) -> str:
         return self._read(section, name, default, str.strip)
 
+    def word(self, section: str, name: str, default: str, choices: Any) -> str:
+        def convert(text: str) -> str:
+            if text.strip().lower() not in choices:
+                raise ValueError(f"it is none of {', '.join(choices)}")
+            return text.strip().lower()
+
+        return self._read(section, name, default, convert)
+
     def switch(self, section: str, name: str, default: bool | None = None) -> bool:
         def convert(text: str) -> bool:
             if text.lower() not in (*_TRUE, *_FALSE):
@@ -103,9 +118,14 @@ class _Reader:
 
 def _parse(source: str | Path) -> configparser.ConfigParser:
     text = str(source)
-    if isinstance(source, Path) or ("\n" not in text and "[" not in text):
-        path = Path(source)
-        if not path.is_file():
+    # "[" may stand in the name of a file; one line that is a file is never a text.
+    is_text = isinstance(source, str) and (
+        "\n" in text or (text.strip().startswith("[") and text.strip().endswith("]"))
+    )
+    path = Path(source)
+    is_file = "\n" not in text and path.is_file()
+    if is_file or not is_text:
+        if not is_file:
             raise ValueError(
                 f"There is no file {str(path)!r}. Give the path of a neat-python "
                 "configuration, or its text."
@@ -156,7 +176,9 @@ def _mutation(reader: _Reader) -> MutationConfig:
     to_true = reader.number(section, "enabled_rate_to_true_add", 0.0)
     to_false = reader.number(section, "enabled_rate_to_false_add", 0.0)
     single = reader.switch(section, "single_structural_mutation", False)
-    surer = reader.text(section, "structural_mutation_surer", "default").lower()
+    surer = reader.word(
+        section, "structural_mutation_surer", "default", ("default", *_TRUE, *_FALSE)
+    )
     return MutationConfig(
         add_node_rate=reader.number(section, "node_add_prob"),
         delete_node_rate=reader.number(section, "node_delete_prob"),
@@ -211,7 +233,7 @@ def _genome_options(reader: _Reader) -> dict[str, Any]:
 
 def _notes(reader: _Reader) -> None:
     """Messages for options that have no counterpart."""
-    parser, section = reader.parser, "DefaultGenome"
+    section = "DefaultGenome"
     fixed = "responses are 1 and never change here; weights do their work."
     for name in ("mutate_rate", "replace_rate", "mutate_power", "init_stdev"):
         if reader.number(section, f"response_{name}", 0.0) != 0.0:
@@ -221,36 +243,57 @@ def _notes(reader: _Reader) -> None:
     sums = "nodes always add up what they receive; other aggregations are left out."
     if reader.number(section, "aggregation_mutate_rate", 0.0) != 0.0:
         reader.note(section, "aggregation_mutate_rate", sums)
-    explanations = {
-        (section, "aggregation_default"): sums,
-        (section, "aggregation_options"): sums,
-        (section, "enabled_default"): "new links are always enabled here.",
-        ("NEAT", "reset_on_extinction"): (
-            "the population cannot die out here: the best species always survives."
-        ),
-        ("NEAT", "fitness_criterion"): (
-            "it only decides when to stop there; stop on `info.mean_fitness` instead."
-        ),
-    }
-    for (where, name), what in explanations.items():
-        reader.seen.add((where, name))
-        if parser.has_option(where, name):
-            value = parser.get(where, name).strip().lower()
-            if value not in (_IGNORED_WHEN[name] or ()):
-                reader.note(where, name, what)
+    for name in ("aggregation_default", "aggregation_options"):
+        if reader.text(section, name, "sum").lower() != "sum":
+            reader.note(section, name, sums)
+    choices = (*_TRUE, *_FALSE, "random", "none")
+    if reader.word(section, "enabled_default", "true", choices) not in _TRUE:
+        reader.note(section, "enabled_default", "new links are always enabled here.")
     for name in ("response_init_type", "response_max_value", "response_min_value"):
         reader.seen.add((section, name))
-    for name in ("init_mean", "init_stdev", "init_type", "replace_rate"):
-        reader.seen.add((section, f"time_constant_{name}"))
-    for name in ("mutate_rate", "mutate_power", "max_value", "min_value"):
-        reader.seen.add((section, f"time_constant_{name}"))
+    _time_constant_notes(reader)
+    _run_notes(reader)
+
+
+def _time_constant_notes(reader: _Reader) -> None:
+    section = "DefaultGenome"
+    what = (
+        "nodes have no time constant here, neither in networks nor in the distance; "
+        "it is left out."
+    )
+    for name, neutral in _TIME_CONSTANT.items():
+        if reader.number(section, f"time_constant_{name}", neutral) != neutral:
+            reader.note(section, f"time_constant_{name}", what)
+    kind = reader.text(section, "time_constant_init_type", "gaussian").lower()
+    if not any(word in kind for word in ("gauss", "normal")):
+        reader.note(section, "time_constant_init_type", what)
+
+
+def _run_notes(reader: _Reader) -> None:
+    """Messages for options of the run and of species."""
+    if reader.switch("NEAT", "reset_on_extinction", False):
+        reader.note(
+            "NEAT",
+            "reset_on_extinction",
+            "the population cannot die out here: the best species always survives.",
+        )
+    criterion = reader.word("NEAT", "fitness_criterion", "max", tuple(_CRITERIA))
+    if _CRITERIA[criterion]:
+        reader.note("NEAT", "fitness_criterion", _CRITERIA[criterion])
     reader.note(
         "NEAT",
         "fitness_threshold",
         "when to stop is up to the loop; compare `info.best_fitness` with it.",
     )
-    reader.seen.add(("NEAT", "no_fitness_termination"))
+    # Both values mean the same here, but a value that is neither is a mistake.
+    reader.switch("NEAT", "no_fitness_termination", False)
     reader.note("NEAT", "seed", "seeds are keys here: pass `jax.random.key(seed)`.")
+    if reader.integer("DefaultStagnation", "species_elitism", 0) == 0:
+        reader.note(
+            "DefaultStagnation",
+            "species_elitism",
+            "the best species always survives here, so 0 means 1.",
+        )
 
 
 def _unknown(reader: _Reader) -> None:
@@ -281,7 +324,7 @@ def from_neat_python_config(source: str | Path) -> tuple[NEATConfig, list[str]]:
     **Returns:** a configuration that follows neat-python's rules with that file's
     numbers, and one message for each option that has no counterpart: its name, its
     value, and what happens instead. `fitness_criterion = min` does not make neat-python
-    minimise, so it does not here; set `maximise` for that.
+    minimise, so it does not here; set `maximise=False` for that.
     """
     reader = _Reader(_parse(source))
     species_fitness = reader.text("DefaultStagnation", "species_fitness_func", "mean")
