@@ -1,6 +1,7 @@
 """Configuration: bad values are refused with a sentence that says what to change."""
 
 import jax
+import jax.numpy as jnp
 import pytest
 
 from substrax.neat import (
@@ -11,7 +12,9 @@ from substrax.neat import (
     NEATConfig,
     ReproductionConfig,
     SpeciationConfig,
+    presets,
 )
+from substrax.neat._reproduction import SpeciesStatistics, quotas
 
 
 @pytest.mark.parametrize(
@@ -51,3 +54,30 @@ def test_rates_are_leaves_and_sizes_are_not():
     assert jax.tree.structure(other) == structure
     assert jax.tree.structure(NEAT(NEATConfig(population_size=9))) != structure
     assert all(leaf.shape == () for leaf in leaves)
+
+
+def test_what_risi2012_does_not_say_is_the_default():
+    config = presets.risi2012(num_inputs=5, num_outputs=1)
+    assert config.activation_default is None
+    assert config.weight == FloatGeneConfig(
+        minimum=-20.0, maximum=20.0, perturb_rate=0.94, replace_rate=0.0
+    )
+    assert config.crossover == CrossoverConfig(crossover_rate=0.5)
+    assert config.reproduction == ReproductionConfig(survival_rate=0.3)
+    assert config.speciation == SpeciationConfig(
+        weight_coefficient=0.1, target_num_species=20
+    )
+
+
+@pytest.mark.parametrize("quota", ["proportional", "damped"])
+def test_the_minimal_species_size_is_lowered_where_the_population_is_too_small(quota):
+    config = NEATConfig(
+        population_size=11,
+        reproduction=ReproductionConfig(min_species_size=5, quota=quota),
+    )
+    mean = jnp.array([9.0, 0.0, 0.0, 0.0])
+    statistics = SpeciesStatistics(jnp.array([2, 3, 3, 3], jnp.int32), mean, mean)
+    result = quotas(
+        config, statistics, jnp.ones(4, bool), jnp.float32(0.0), jnp.float32(9.0)
+    )
+    assert int(result.sum()) == 11 and int(result.min()) == 2

@@ -153,8 +153,9 @@ class CrossoverConfig(eqx.Module):
     `crossover_rate`: share of offspring with two parents; the others are mutated
     copies. `disable_rate` (the paper's 75 %): chance that a gene disabled in one
     parent is disabled in the child; `disable_rate_both`: the same where both parents
-    have it disabled. `per_attribute`: weight and switch (bias and activation) of a
-    matching gene come from a parent each by itself, not together. `equal_fitness`:
+    have it disabled. `per_attribute`: bias and activation of a matching node come from
+    a parent each by itself, not together; links are not concerned, for they inherit
+    nothing but a weight, and their switch follows the disable rates. `equal_fitness`:
     disjoint and excess genes of equally fit parents come from a random `one_parent`,
     or from `both`, each with probability 1/2.
     """
@@ -230,11 +231,14 @@ class ReproductionConfig(eqx.Module):
     `elitism_min_size` members (the paper: the champion, in species of more than
     five). `max_stagnation`: generations without improvement of `species_fitness`
     after which a species dies, except the best `species_elitism` ones; 0 turns it off.
+    The best species is spared in any case, so `species_elitism=0` means 1.
     `population_stagnation`: generations without improvement of the whole population
     after which only the best `population_stagnation_species` species reproduce; 0
     turns it off. `quota="proportional"`: offspring in proportion to shared fitness;
     `"damped"`: neat-python's, half-way from the present size, on fitness shifted to
-    the worst and scaled by the range. `min_species_size` bounds quotas from below.
+    the worst and scaled by the range. `min_species_size` bounds the quotas of species
+    that reproduce from below (`"damped"`: so does `elitism`); in a population too small
+    for that many in each, the bound is lowered to an equal share, rounded down.
     """
 
     survival_rate: float = 0.2

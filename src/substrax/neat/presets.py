@@ -28,6 +28,10 @@ def stanley2002(*, num_inputs: int, num_outputs: int, **overrides: Any) -> NEATC
     power of the authors' own program. "Weight mutation: 80 %, of these 90 % perturbed
     and 10 % replaced; 25 % of offspring from mutation alone; interspecies mating
     0.001; new node 0.03; new link 0.05", distance coefficients 1, 1, 0.4, threshold 3.
+
+    The paper's activation is a sigmoid of slope 4.9, `1 / (1 + exp(-4.9 z))`. The name
+    `sigmoid` says nothing of the slope: the dialect in which genomes are evaluated
+    does. It is 5 in `"neat-python"`, which is close to the paper, and 1 in `"plain"`.
     """
     defaults = {
         "num_inputs": num_inputs,
@@ -177,7 +181,11 @@ def risi2012(*, num_inputs: int, num_outputs: int, **overrides: Any) -> NEATConf
 
     "pop 300, survival 0.3, crossover 0.5, add-node .02, add-link .03, weight-mutation
     .94, c1=c2=1 c3=.1, 20 target species, weights +-20"; `ramp` has no counterpart and
-    is left out. What that file does not say is as in `stanley2002`.
+    is left out. Nodes have no bias, and a new link is drawn up to 20 times, as in
+    `stanley2002`. Everything else is the default of the configuration classes, and
+    differs from `stanley2002` there: weights start normally (deviation 1), their
+    perturbations are normal (deviation 0.5), `equal_fitness` is `"one_parent"`, and
+    the stagnation of the whole population has no consequence.
     """
     defaults = {
         "num_inputs": num_inputs,
