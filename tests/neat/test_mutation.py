@@ -6,8 +6,8 @@ links below, numbers 8 and up are free for new links, numbers 6 and up for new n
 
 import dataclasses
 from collections import Counter
+from functools import partial
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +16,7 @@ from tests.neat.helpers import assert_valid, make_genome
 
 from substrax.cppn import activation_id
 from substrax.neat import (
+    NEAT,
     NO_LINK,
     NO_NODE,
     FloatGeneConfig,
@@ -30,8 +31,6 @@ from substrax.neat._mutation import (
     num_genome_words,
     num_node_words,
 )
-from substrax.neat._neat import NEAT
-from substrax.neat._random import population_words
 
 COPIES = 1000
 STILL = FloatGeneConfig(mutate_rate=0.0)
@@ -73,21 +72,22 @@ def _config(weight=STILL, bias=STILL, feed_forward=True, **kwargs):
     )
 
 
-@eqx.filter_jit
-def _run(config, genome, seed):
-    genomes = jax.tree.map(lambda x: jnp.broadcast_to(x, (COPIES, *x.shape)), genome)
-    sizes = (
-        (1, num_genome_words(config)),
-        (genome.max_nodes, num_node_words(config)),
-        (genome.max_links, LINK_WORDS),
+# The tests compile longer than they run, so the compiler need not optimise.
+@partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
+def _run(config, genomes, words, is_copy):
+    counters = Counters(jnp.int32(6), jnp.int32(8), jnp.bool_(False))
+    return mutate(config, genomes, is_copy, words, counters)
+
+
+def _words(config, genome, seed):
+    keys = jax.random.split(jax.random.key(seed), 3)
+    shapes = (
+        (num_genome_words(config),),
+        (num_node_words(config), genome.max_nodes),
+        (LINK_WORDS, genome.max_links),
     )
-    words = population_words(jax.random.key(seed), COPIES, sizes)
-    return mutate(
-        config,
-        genomes,
-        jnp.zeros(COPIES, bool),
-        MutationWords(words[0][:, :, 0], words[1], words[2]),
-        Counters(jnp.int32(6), jnp.int32(8), jnp.bool_(False)),
+    return MutationWords(
+        *(jax.random.bits(k, (COPIES, *s)) for k, s in zip(keys, shapes, strict=True))
     )
 
 
@@ -95,7 +95,10 @@ def _mutate(config, genome=None, seed=0):
     """A thousand mutants of one genome, as NumPy arrays."""
     genome = _genome() if genome is None else genome
     # `NEAT` makes rates traced leaves: one compilation for all of them.
-    genomes, _, overflow = _run(NEAT(config).config, genome, jnp.uint32(seed))
+    copies = jax.tree.map(lambda x: jnp.tile(x, (COPIES, 1)), genome)
+    words = _words(config, genome, seed)
+    nobody = jnp.zeros(COPIES, bool)
+    genomes, _, overflow = _run(NEAT(config).config, copies, words, nobody)
     assert not any(map(bool, jax.tree.leaves(overflow)))
     assert_valid(genomes, config)
     return jax.tree.map(np.asarray, genomes)
@@ -132,6 +135,13 @@ def _outcomes(genomes):
     )
 
 
+# Independent switches share a configuration, because each one is compiled.
+SINGLE = {"single_structural": True, "split_disabled_links": True}
+FROM_OUTPUTS = {
+    "feed_forward": False,
+    "outputs_as_sources": True,
+    "mutate_output_activation": False,
+}
 NODES, ROWS = _describe(_genome())
 
 
@@ -202,7 +212,7 @@ def test_split_disabled_links_decides_whether_a_disabled_link_can_be_split():
     genome = _genome(rows, hidden=())
     outcomes = _outcomes(_mutate(_config(add_node_rate=1.0), genome))
     assert outcomes == {(NODES[:4], tuple(rows)): COPIES}
-    config = _config(add_node_rate=1.0, split_disabled_links=True)
+    config = _config(add_node_rate=1.0, **SINGLE)
     outcomes = _outcomes(_mutate(config, genome))
     new = ((8, 0, 6, 1.0, True), (9, 6, 2, 0.5, True))
     assert {links for _, links in outcomes} == {(*rows, *new)}
@@ -239,8 +249,7 @@ def test_add_link_may_close_a_cycle_when_recurrent():
 
 
 def test_add_link_may_start_at_an_output_only_where_asked():
-    mutation = {"outputs_as_sources": True, "mutate_output_activation": False}
-    config = _config(add_link_rate=1.0, feed_forward=False, **mutation)
+    config = _config(add_link_rate=1.0, **FROM_OUTPUTS)
     from_outputs = {(s, t) for s in (2, 3) for t in (2, 3, 4, 5)}
     pairs = _added_pairs(_mutate(config))
     assert set(pairs) == FREE_PAIRS | CYCLE_PAIRS | from_outputs
@@ -295,7 +304,7 @@ def test_several_structural_mutations_may_happen_at_once():
 @pytest.mark.parametrize(("rate", "share"), [(0.1, 0.1), (0.25, 0.25), (1.0, 0.25)])
 def test_single_structural_lets_at_most_one_happen(rate, share):
     rates = dict.fromkeys(CHANGES, rate)
-    changes = _changes(_mutate(_config(**rates, single_structural=True)))
+    changes = _changes(_mutate(_config(**rates, **SINGLE)))
     assert set(changes) <= {(0, 0), *CHANGES.values()}
     for change in CHANGES.values():
         assert changes[change] / COPIES == pytest.approx(share, abs=0.06)
@@ -325,3 +334,151 @@ def test_surer_enables_a_link_that_exists_already():
     }
     assert set(outcomes) == expected
     assert _is_even(outcomes)
+
+
+def _weights(genomes):
+    """Weights of the eight links, and the step from what they were."""
+    weights = genomes.link_weight[:, :8]
+    before = np.array([row[3] for row in ROWS], np.float32)
+    return weights, weights - before
+
+
+def _gene(**kwargs):
+    """All numbers are perturbed, with room for large ones."""
+    everything = {"perturb_rate": 1.0, "replace_rate": 0.0}
+    limits = {"minimum": -500.0, "maximum": 500.0}
+    return FloatGeneConfig(**{**everything, **limits, **kwargs})
+
+
+REPLACED = {"perturb_rate": 0.0, "replace_rate": 1.0}
+UNIFORM = {"init_distribution": "uniform", "perturb_distribution": "uniform"}
+
+
+@pytest.mark.parametrize("power", [0.5, 2.0])
+def test_perturbed_weights_move_by_a_normal_step_of_the_given_deviation(power):
+    _, steps = _weights(_mutate(_config(weight=_gene(perturb_power=power))))
+    assert (steps != 0).mean() > 0.999
+    assert steps.mean() == pytest.approx(0.0, abs=0.05 * power)
+    assert steps.std() == pytest.approx(power, rel=0.05)
+    # Normal: 68 % within one deviation, and each weight has a step of its own.
+    assert (np.abs(steps) < power).mean() == pytest.approx(0.683, abs=0.03)
+    assert np.abs(np.corrcoef(steps.T) - np.eye(8)).max() < 0.15
+
+
+@pytest.mark.parametrize("power", [0.5, 2.0])
+def test_uniform_perturbation_stays_within_its_power(power):
+    config = _config(weight=_gene(perturb_power=power, **UNIFORM), surer=True)
+    _, steps = _weights(_mutate(config))
+    assert np.abs(steps).max() <= power * 1.0001
+    assert steps.min() < -0.98 * power and steps.max() > 0.98 * power
+    assert steps.mean() == pytest.approx(0.0, abs=0.05 * power)
+    assert np.abs(steps).mean() == pytest.approx(0.5 * power, rel=0.05)
+
+
+def test_replaced_weights_are_fresh_whatever_they_were():
+    weight = _gene(init_mean=40.0, init_stdev=3.0, **REPLACED)
+    weights, _ = _weights(_mutate(_config(weight=weight)))
+    np.testing.assert_allclose(weights.mean(0), 40.0, atol=0.5)
+    np.testing.assert_allclose(weights.std(0), 3.0, atol=0.4)
+
+
+def test_a_uniform_fresh_weight_spans_two_deviations_to_both_sides():
+    weight = _gene(init_mean=40.0, init_stdev=3.0, **REPLACED, **UNIFORM)
+    weights, _ = _weights(_mutate(_config(weight=weight, surer=True)))
+    assert 34.0 <= weights.min() < 34.1 and 45.9 < weights.max() <= 46.0
+    np.testing.assert_allclose(weights.mean(0), 40.0, atol=0.5)
+
+
+def test_weights_are_perturbed_replaced_or_kept_at_their_rates():
+    weight = _gene(perturb_rate=0.5, replace_rate=0.2, init_mean=200.0)
+    weights, steps = _weights(_mutate(_config(weight=weight)))
+    is_replaced, is_kept = weights > 100.0, steps == 0.0
+    is_perturbed = ~is_replaced & ~is_kept
+    assert is_perturbed.mean() == pytest.approx(0.5, abs=0.03)
+    assert is_replaced.mean() == pytest.approx(0.2, abs=0.03)
+    assert is_kept.mean() == pytest.approx(0.3, abs=0.03)
+
+
+def test_the_mutate_rate_is_for_all_weights_of_a_genome_together():
+    """ "There was an 80% chance of a genome having its connection weights mutated." """
+    _, steps = _weights(_mutate(_config(weight=_gene(mutate_rate=0.8))))
+    is_mutated = (steps != 0).any(1)
+    assert is_mutated.mean() == pytest.approx(0.8, abs=0.05)
+    assert (steps[is_mutated] != 0).mean() > 0.99
+
+
+@pytest.mark.parametrize("kind", [{}, REPLACED], ids=["perturbed", "replaced"])
+def test_weights_are_clipped_to_their_bounds(kind):
+    bounds = {"minimum": -4.0, "maximum": 5.0}
+    sizes = {"perturb_power": 9.0, "init_stdev": 9.0}
+    weight = _gene(**bounds, **sizes, **kind)
+    weights, _ = _weights(_mutate(_config(weight=weight)))
+    assert weights.min() == -4.0 and weights.max() == 5.0
+    is_inside = (weights > -4.0) & (weights < 5.0)
+    assert 0.2 < is_inside.mean() < 0.6
+
+
+def test_biases_of_all_but_inputs_mutate_at_their_own_rates():
+    config = _config(bias=_gene(perturb_power=2.0))
+    genomes = _mutate(config)
+    before = np.array([node[2] for node in NODES], np.float32)
+    steps = genomes.node_bias[:, :6] - before
+    assert (steps[:, :2] == 0).all()
+    assert (steps[:, 2:] != 0).mean() > 0.999
+    np.testing.assert_allclose(steps[:, 2:].mean(0), 0.0, atol=0.3)
+    np.testing.assert_allclose(steps[:, 2:].std(0), 2.0, atol=0.2)
+    # Weights have rates of their own.
+    assert (_weights(genomes)[1] == 0).all()
+
+
+def test_biases_are_replaced_and_clipped_like_weights():
+    bounds = {"init_mean": 5.0, "init_stdev": 1.0, "maximum": 6.0}
+    gene = _gene(mutate_rate=0.5, **REPLACED, **bounds)
+    biases = _mutate(_config(bias=gene)).node_bias[:, 2:6]
+    before = np.array([node[2] for node in NODES[2:]], np.float32)
+    is_mutated = (biases != before).any(1)
+    assert is_mutated.mean() == pytest.approx(0.5, abs=0.06)
+    fresh = biases[is_mutated]
+    assert fresh.max() == 6.0
+    np.testing.assert_allclose(np.median(fresh, axis=0), 5.0, atol=0.3)
+
+
+def test_activations_of_all_but_inputs_are_drawn_from_the_options():
+    genomes = _mutate(_config(activation_rate=1.0))
+    activations = genomes.node_activation[:, :6]
+    # All were sigmoids, which is none of the options.
+    np.testing.assert_array_equal(activations[:, :2], 0)
+    assert set(activations[:, 2:].ravel().tolist()) == {SIN, TANH}
+    np.testing.assert_allclose((activations[:, 2:] == SIN).mean(0), 0.5, atol=0.06)
+
+
+def test_activations_mutate_at_their_rate_per_node():
+    genomes = _mutate(_config(activation_rate=0.25))
+    is_changed = genomes.node_activation[:, 2:6] != SIGMOID
+    np.testing.assert_allclose(is_changed.mean(0), 0.25, atol=0.06)
+
+
+def test_activations_of_outputs_stay_where_asked():
+    genomes = _mutate(_config(activation_rate=1.0, **FROM_OUTPUTS))
+    assert (genomes.node_activation[:, 2:4] == SIGMOID).all()
+    assert set(genomes.node_activation[:, 4:6].ravel().tolist()) == {SIN, TANH}
+
+
+@pytest.mark.parametrize(
+    ("disable", "enable"), [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.2, 0.6)]
+)
+def test_links_are_disabled_and_enabled_at_their_rates(disable, enable):
+    genomes = _mutate(_config(disable_rate=disable, enable_rate=enable))
+    before = np.array([row[4] for row in ROWS])
+    is_toggled = genomes.link_enabled[:, :8] != before
+    assert is_toggled[:, before].mean() == pytest.approx(disable, abs=0.03)
+    assert is_toggled[:, ~before].mean() == pytest.approx(enable, abs=0.06)
+
+
+def test_copies_are_not_mutated():
+    config = NEAT(_config(**dict.fromkeys(CHANGES, 1.0), weight=_gene())).config
+    copies = jax.tree.map(lambda x: jnp.tile(x, (COPIES, 1)), _genome())
+    words = _words(config, _genome(), 0)
+    genomes, _, _ = _run(config, copies, words, jnp.arange(COPIES) % 2 == 0)
+    same = np.asarray(genomes.link_weight == copies.link_weight).all(1)
+    np.testing.assert_array_equal(same, np.arange(COPIES) % 2 == 0)
