@@ -6,6 +6,7 @@ up for new nodes.
 
 from collections import Counter
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -56,9 +57,15 @@ def start_genome(links=LINKS, hidden=(4, 5)):
     return make_genome(links, num_outputs=2, hidden=hidden, biases=BIASES)
 
 
-def still_config(weight=STILL, bias=STILL, feed_forward=True, **kwargs):
+def still_config(
+    weight: Any = STILL, bias: Any = STILL, feed_forward: Any = True, **kwargs: Any
+):
     """Nothing mutates but what is asked for."""
-    rates = {"add_node_rate": 0.0, "add_link_rate": 0.0, "add_link_attempts": 32}
+    rates: dict[str, Any] = {
+        "add_node_rate": 0.0,
+        "add_link_rate": 0.0,
+        "add_link_attempts": 32,
+    }
     return NEATConfig(
         num_inputs=2,
         num_outputs=2,
@@ -134,14 +141,20 @@ def outcomes_of(genomes):
 
 
 # Independent switches share a configuration, because each one is compiled.
-SINGLE = {"single_structural": True, "split_disabled_links": True}
-FROM_OUTPUTS = {
+SINGLE: dict[str, Any] = {"single_structural": True, "split_disabled_links": True}
+FROM_OUTPUTS: dict[str, Any] = {
     "feed_forward": False,
     "outputs_as_sources": True,
     "mutate_output_activation": False,
 }
-UNIFORM = {"init_distribution": "uniform", "perturb_distribution": "uniform"}
-SURER = {"surer": True, "weight": FloatGeneConfig(mutate_rate=0.0, **UNIFORM)}
+UNIFORM: dict[str, Any] = {
+    "init_distribution": "uniform",
+    "perturb_distribution": "uniform",
+}
+SURER: dict[str, Any] = {
+    "surer": True,
+    "weight": FloatGeneConfig(mutate_rate=0.0, **UNIFORM),
+}
 NODES, ROWS = _describe(start_genome())
 
 

@@ -1,5 +1,7 @@
 """Each rule of the mutation of weights, biases, activations and switches."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.neat.mutants import (
@@ -25,14 +27,14 @@ def _weights(genomes):
     return weights, weights - before
 
 
-def _gene(**kwargs):
+def _gene(**kwargs: Any):
     """All numbers are perturbed, with room for large ones."""
     everything = {"perturb_rate": 1.0, "replace_rate": 0.0}
     limits = {"minimum": -500.0, "maximum": 500.0}
     return FloatGeneConfig(**{**everything, **limits, **kwargs})
 
 
-REPLACED = {"perturb_rate": 0.0, "replace_rate": 1.0}
+REPLACED: dict[str, Any] = {"perturb_rate": 0.0, "replace_rate": 1.0}
 
 
 @pytest.mark.parametrize("power", [0.5, 2.0])

@@ -161,7 +161,7 @@ def test_each_species_is_represented_by_a_random_member_of_the_last_generation(s
     # a representative from among them would always have that weight.
     neat = _neat(survival_rate=0.1)
     fitness = jnp.asarray(np.tile(np.arange(1.0, 11.0), CLUSTERS), jnp.float32)
-    drawn = []
+    drawn, state = [], start
     for seed in range(60):
         state, _ = _after(neat, start, fitness, seed)
         weights = np.asarray(state.species.representative.link_weight[:CLUSTERS, 0])
