@@ -26,6 +26,7 @@ from substrax.neat import (
     tell_growing,
 )
 from substrax.neat._initial import first_population, initial_pairs
+from substrax.neat._neat import _as_leaf
 from substrax.neat._reproduction import scores_of
 
 BUSY = MutationConfig(
@@ -251,6 +252,64 @@ def test_failed_evaluations_are_counted_and_never_spread(neat, start):
         assert np.isfinite(float(leaf))
     assert int(info.best_index) not in (0, 3, 5)
     assert_valid(neat.ask(state), neat.config)
+
+
+def test_a_generation_that_failed_as_a_whole_leaves_no_trace_in_the_history(start):
+    """Losses are positive, so the score of a later success lies below 0."""
+    neat = NEAT(_busy(maximise=False))
+    state, info = _tell(neat, start, jnp.full(24, jnp.nan), jax.random.key(0))
+    assert int(info.num_failed) == 24
+    assert float(state.best_score) == -np.inf
+    for generation in range(1, 4):
+        losses = 1.0 / generation + jnp.arange(24, dtype=jnp.float32)
+        state, info = _tell(neat, state, losses, jax.random.key(generation))
+        assert float(state.best_score) == pytest.approx(-1.0 / generation)
+        assert int(state.last_improved) == generation
+    assert (np.asarray(state.species.last_improved)[:1] >= 1).all()
+
+
+SPLIT = SpeciationConfig(compatibility_threshold=0.4)
+
+
+def test_too_many_species_at_the_start_are_known_and_placed_again_after_growth():
+    wide = NEAT(_busy(max_species=32, speciation=SPLIT))
+    narrow = NEAT(_busy(max_species=2, speciation=SPLIT))
+    there = _init(wide, jax.random.key(3))
+    here = _init(narrow, jax.random.key(3))
+    assert int(there.species.num_species) > 2
+    assert bool(here.is_truncated)
+    assert not bool(there.is_truncated)
+    again = narrow.place_first(grow(here, max_species=32))
+    assert again.species_index.tolist() == there.species_index.tolist()
+    assert not bool(again.is_truncated)
+
+
+@pytest.mark.slow
+def test_a_run_that_began_with_too_many_species_is_that_of_a_larger_capacity():
+    wide = NEAT(_busy(max_species=32, speciation=SPLIT))
+    narrow = NEAT(_busy(max_species=2, speciation=SPLIT))
+    key = jax.random.key(3)
+    there, here = _init(wide, key), _init(narrow, key)
+    fitness = jnp.arange(24, dtype=jnp.float32)
+    with pytest.raises(CapacityError, match="max_species was too small"):
+        check_info(jax.jit(narrow.tell)(here, fitness, key=key)[1])
+    after = [
+        tell_growing(neat, state, fitness, key=key, tell_fn=jax.jit(neat.tell))[0]
+        for neat, state in ((wide, there), (narrow, here))
+    ]
+    for name in ("link_id", "link_weight", "node_bias"):
+        np.testing.assert_array_equal(*(getattr(s.population, name) for s in after))
+    assert after[0].species_index.tolist() == after[1].species_index.tolist()
+
+
+def test_a_whole_number_for_a_rate_is_a_rate():
+    assert _as_leaf(1, 0.03).dtype == np.float32
+    assert _as_leaf(1, 15).dtype == np.int32
+
+
+def test_genomes_too_large_to_compare_are_refused():
+    with pytest.raises(ValueError, match=r"max_links is .* can be compared up to"):
+        NEAT(NEATConfig(num_inputs=200, num_outputs=200)).init(key=jax.random.key(0))
 
 
 def test_the_threshold_moves_towards_the_target_number_of_species(neat, start):

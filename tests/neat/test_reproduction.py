@@ -237,3 +237,33 @@ def test_a_failed_evaluation_is_the_worst_and_stays_finite(maximise):
 def test_all_evaluations_may_fail():
     score, failed = scores_of(NEATConfig(), jnp.full(3, jnp.nan))
     assert np.asarray(failed).all() and np.isfinite(np.asarray(score)).all()
+
+
+@pytest.mark.parametrize("fitness", [[jnp.nan, *[0.0] * 7], [*[0.0] * 7, jnp.nan]])
+def test_a_failed_evaluation_is_never_as_good_as_zero(fitness):
+    """0 is where the next smaller float is subnormal and may be flushed."""
+    score, failed = jax.jit(lambda f: scores_of(NEATConfig(), f))(jnp.array(fitness))
+    assert (score[failed] < score[~failed].min()).all()
+    order = rank_members(jnp.zeros(8, jnp.int32), score)
+    assert bool(failed[order[-1]])
+    assert not bool(failed[jnp.argmax(score)])
+
+
+def test_a_species_whose_members_all_failed_has_no_score():
+    species = jnp.array([0, 0, 1, 1], jnp.int32)
+    score, failed = scores_of(NEATConfig(), jnp.array([jnp.nan, jnp.inf, -5.0, -6.0]))
+    statistics = species_statistics(NEATConfig(), _table(2), species, score, failed)
+    assert statistics.score[:2].tolist() == [-jnp.inf, -5.0]
+
+
+def test_quotas_of_huge_fitnesses_still_select():
+    config = NEATConfig(population_size=10)
+    found = quotas(
+        config,
+        _statistics([5, 5], [3e38, 1.0]),
+        jnp.ones(2, bool),
+        jnp.float32(1.0),
+        jnp.float32(3e38),
+    )
+    assert int(found.sum()) == 10
+    assert int(found[0]) >= 8

@@ -22,6 +22,9 @@ NO_NODE = -1
 NO_LINK = int(np.iinfo(np.int32).max)
 """`link_id` of an empty link slot: the largest id, so that empty slots sort last."""
 
+LARGEST_GENOME = 1 << 14
+"""Nodes or links up to which genomes can be compared: counts of two share 32 bits."""
+
 # Up to this length comparing with everything beats a binary search on a CPU, because it
 # needs no gather. Blocks are added up as they come: the matrix of all comparisons,
 # which `jnp.searchsorted` would make, is population * links * links integers.

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from ._genome import pad_genome
+from ._genome import LARGEST_GENOME, pad_genome
 from ._neat import NEAT, NEATInfo, NEATState
 from ._speciation import empty_species
 
 TellFn = Callable[..., tuple[NEATState, NEATInfo]]
 
-_LARGEST = 1 << 15
+_LARGEST = LARGEST_GENOME
 
 
 class CapacityError(RuntimeError):
@@ -36,6 +36,13 @@ def grow(
             f"Capacities can only grow: the state has max_species={state.max_species}, "
             f"asked for {max_species}. Ask for at least what is there."
         )
+    for name, wanted in (("max_nodes", max_nodes), ("max_links", max_links)):
+        if wanted > _LARGEST:
+            raise CapacityError(
+                f"{name} would grow to {wanted}, but distances between genomes are "
+                f"counted up to {_LARGEST}. Keep genomes smaller: raise the rates of "
+                "deletion, or lower those of addition."
+            )
     pad = lambda genome: pad_genome(genome, max_nodes, max_links)
     table = dataclasses.replace(
         state.species, representative=pad(state.species.representative)
@@ -107,6 +114,8 @@ def tell_growing(
     `jax.jit(neat.tell)`.
     """
     tell_fn = neat.tell if tell_fn is None else tell_fn
+    while bool(state.is_truncated):
+        state = neat.place_first(grow(state, max_species=2 * state.max_species))
     while True:
         next_state, info = tell_fn(state, fitness, key=key)
         nodes, links, species = (
@@ -120,8 +129,6 @@ def tell_growing(
         if not (nodes or links or species):
             check_info(info)
             return next_state, info
-        if max(state.max_nodes, state.max_links) >= _LARGEST:
-            check_info(info)
         state = grow(
             state,
             max_nodes=state.max_nodes * (2 if nodes else 1),

@@ -9,7 +9,7 @@ from jaxtyping import Array, Int, Key
 from ..cppn import activation_id
 from ._attributes import draw_activation, draw_initial
 from ._config import NEATConfig
-from ._genome import Genome, compact_links, empty_genome
+from ._genome import LARGEST_GENOME, Genome, compact_links, empty_genome
 from ._random import uniform
 
 
@@ -49,11 +49,16 @@ def default_capacity(config: NEATConfig) -> tuple[int, int, int]:
     def roomy(needed, least):
         return max(least, 1 << (needed * 3 // 2).bit_length())
 
-    return (
-        config.max_nodes or roomy(nodes, 8),
-        config.max_links or roomy(links, 16),
-        config.max_species or 32,
-    )
+    max_nodes = config.max_nodes or roomy(nodes, 8)
+    max_links = config.max_links or roomy(links, 16)
+    for name, value in (("max_nodes", max_nodes), ("max_links", max_links)):
+        if value > LARGEST_GENOME:
+            raise ValueError(
+                f"{name} is {value}, but genomes can be compared up to "
+                f"{LARGEST_GENOME} nodes or links. Set {name} lower, or begin with "
+                "fewer links (initial_connection)."
+            )
+    return max_nodes, max_links, config.max_species or 32
 
 
 def _first_genome(

@@ -4,7 +4,9 @@ Reference: Stanley & Miikkulainen, "Evolving Neural Networks through Augmenting
 Topologies", Evolutionary Computation 10(2), 2002.
 """
 
+import dataclasses
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -59,6 +61,8 @@ class NEATState(eqx.Module):
     best_genome: Genome
     best_score: Float[Array, ""]
     last_improved: Int[Array, ""]
+    is_truncated: Bool[Array, ""]
+    """Whether the first population had more species than `max_species`."""
 
     @property
     def max_nodes(self) -> int:
@@ -102,11 +106,14 @@ class NEATInfo(eqx.Module):
     ids_exhausted: Bool[Array, ""]
 
 
-def _as_leaf(x: object) -> object:
-    """Numbers become NumPy scalars: traced by `jit`, and hashable all the same."""
+def _as_leaf(x: Any, like: Any) -> Any:
+    """Numbers become NumPy scalars: traced by `jit`, and hashable all the same.
+
+    A whole number given for a rate becomes a float, as the default of that field is.
+    """
     if isinstance(x, bool) or not isinstance(x, int | float):
         return x
-    return np.int32(x) if isinstance(x, int) else np.float32(x)
+    return np.int32(x) if isinstance(like, int) else np.float32(x)
 
 
 class NEAT(eqx.Module):
@@ -130,7 +137,10 @@ class NEAT(eqx.Module):
     config: NEATConfig
 
     def __init__(self, config: NEATConfig):
-        self.config = jax.tree.map(_as_leaf, config)
+        numbers, structure = jax.tree.flatten(config)
+        defaults = jax.tree.leaves(NEATConfig())
+        leaves = [_as_leaf(x, d) for x, d in zip(numbers, defaults, strict=True)]
+        self.config = jax.tree.unflatten(structure, leaves)
 
     def init(self, *, key: Key[Array, ""]) -> NEATState:
         """The first population, placed into species."""
@@ -139,34 +149,41 @@ class NEAT(eqx.Module):
         population = first_population(config, max_nodes, max_links, key=key)
         num_nodes = config.num_inputs + config.num_outputs + config.num_hidden
         threshold = jnp.asarray(config.speciation.compatibility_threshold, jnp.float32)
-
-        def place(max_species):
-            return speciate(
-                config,
-                threshold,
-                population,
-                empty_species(max_species, max_nodes, max_links),
-                jnp.int32(0),
-                jnp.int32(0),
-            )
-
-        placed = place(max_species)
-        return NEATState(
+        state = NEATState(
             population=population,
-            species_index=placed.species_index,
-            species=placed.table,
+            species_index=jnp.zeros(config.population_size, jnp.int32),
+            species=empty_species(max_species, max_nodes, max_links),
             counters=Counters(
                 jnp.int32(num_nodes),
                 jnp.int32(len(initial_pairs(config))),
-                # Too many species at the start are reported by the first `tell`.
                 jnp.bool_(False),
             ),
-            next_species_id=placed.next_species_id,
+            next_species_id=jnp.int32(0),
             threshold=threshold,
             generation=jnp.int32(0),
             best_genome=jax.tree.map(lambda x: x[0], population),
             best_score=jnp.float32(-jnp.inf),
             last_improved=jnp.int32(0),
+            is_truncated=jnp.bool_(False),
+        )
+        return self.place_first(state)
+
+    def place_first(self, state: NEATState) -> NEATState:
+        """A first population, placed into species anew (after `grow`)."""
+        placed = speciate(
+            self.config,
+            state.threshold,
+            state.population,
+            empty_species(state.max_species, state.max_nodes, state.max_links),
+            jnp.int32(0),
+            jnp.int32(0),
+        )
+        return dataclasses.replace(
+            state,
+            species_index=placed.species_index,
+            species=placed.table,
+            next_species_id=placed.next_species_id,
+            is_truncated=placed.overflow,
         )
 
     def ask(self, state: NEATState) -> Genome:
@@ -191,11 +208,11 @@ class NEAT(eqx.Module):
         key_representative, key_offspring = jax.random.split(key)
         score, is_failed = scores_of(config, fitness)
         best_index = jnp.argmax(score).astype(jnp.int32)
-        improves = score[best_index] > state.best_score
+        improves = (score[best_index] > state.best_score) & ~is_failed[best_index]
         last_improved = jnp.where(improves, state.generation, state.last_improved)
 
         statistics = species_statistics(
-            config, state.species, state.species_index, score
+            config, state.species, state.species_index, score, is_failed
         )
         species, reproduces = update_stagnation(
             config, state.species, statistics, state.generation, last_improved
@@ -228,7 +245,9 @@ class NEAT(eqx.Module):
             state.next_species_id,
             state.generation + 1,
         )
-        overflow = Overflow(overflow.nodes, overflow.links, placed.overflow)
+        overflow = Overflow(
+            overflow.nodes, overflow.links, placed.overflow | state.is_truncated
+        )
         best_genome = take(state.population, best_index)
         next_state = NEATState(
             population=population,
@@ -239,8 +258,9 @@ class NEAT(eqx.Module):
             threshold=threshold,
             generation=state.generation + 1,
             best_genome=select(improves, best_genome, state.best_genome),
-            best_score=jnp.maximum(state.best_score, score[best_index]),
+            best_score=jnp.where(improves, score[best_index], state.best_score),
             last_improved=last_improved,
+            is_truncated=jnp.bool_(False),
         )
         num_alive = jnp.sum(reproduces, dtype=jnp.int32)
         num_valid = jnp.sum(~is_failed, dtype=jnp.int32)

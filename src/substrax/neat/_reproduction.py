@@ -18,14 +18,16 @@ def scores_of(
 ) -> tuple[Float[Array, " population"], Bool[Array, " population"]]:
     """Fitness turned so that larger is better, and which evaluations failed.
 
-    A NaN or infinite fitness fails: its genome scores just below the worst of the
-    others, so it ranks last and distorts no mean.
+    A NaN or infinite fitness fails: its genome scores a little below the worst of the
+    others, so it ranks last and hardly moves a mean.
     """
     is_failed = ~jnp.isfinite(fitness)
     score = fitness if config.maximise else -fitness
     worst = jnp.min(jnp.where(is_failed, jnp.inf, score))
     worst = jnp.where(jnp.isfinite(worst), worst, 0.0)
-    below = jnp.nextafter(worst, jnp.float32(-jnp.inf))
+    # Not the next number: below 0 that is subnormal, which processors may flush to 0.
+    below = worst - jnp.maximum(jnp.abs(worst) * 2.0**-20, 1e-30)
+    below = jnp.maximum(below, jnp.finfo(jnp.float32).min)
     return jnp.where(is_failed, below, score), is_failed
 
 
@@ -42,8 +44,9 @@ def species_statistics(
     table: SpeciesTable,
     species_index: Int[Array, " population"],
     score: Float[Array, " population"],
+    is_failed: Bool[Array, " population"] | None = None,
 ) -> SpeciesStatistics:
-    """Gather the members' scores."""
+    """Gather the members' scores; a species whose members all failed has -inf."""
     n = table.max_species
     size = jax.ops.segment_sum(jnp.ones_like(species_index), species_index, n)
     total = jax.ops.segment_sum(score, species_index, n)
@@ -55,7 +58,11 @@ def species_statistics(
         judged = jax.ops.segment_min(score, species_index, n)
     else:
         judged = jax.ops.segment_max(score, species_index, n)
-    return SpeciesStatistics(size, mean, jnp.where(table.mask, judged, -jnp.inf))
+    is_judged = table.mask
+    if is_failed is not None:
+        valid = (~is_failed).astype(jnp.int32)
+        is_judged = is_judged & (jax.ops.segment_sum(valid, species_index, n) > 0)
+    return SpeciesStatistics(size, mean, jnp.where(is_judged, judged, -jnp.inf))
 
 
 def rank_descending(
@@ -163,6 +170,8 @@ def quotas(
     else:
         shared = statistics.mean_score - jnp.minimum(worst, 0.0)
     shared = jnp.where(reproduces, jnp.maximum(shared, 0.0), 0.0)
+    # The sum of huge fitnesses would overflow, and its reciprocal be flushed to 0.
+    shared = shared * jnp.where(jnp.max(shared) > 1e18, 1e-20, 1.0)
     sum_shared = stable_sum(shared)
     share = shared / jnp.where(sum_shared > 0, sum_shared, 1.0)
 
@@ -267,8 +276,10 @@ def choose_parents(
     first = draw_from(species, draws[:, 1])
     second = draw_from(partner_species, draws[:, 2])
     is_crossed = ~is_copy & (draws[:, 0] < rates.crossover_rate) & (first != second)
-    swaps = is_crossed & (score[second] >= score[first])
     is_equal = is_crossed & (score[second] == score[first])
+    # The lower bits of a draw whose upper ones decide on interspecies mating.
+    coin = (draws[:, 3] * 2.0**20).astype(jnp.int32) % 2 == 1
+    swaps = is_crossed & ((score[second] > score[first]) | (is_equal & coin))
     first, second = jnp.where(swaps, second, first), jnp.where(swaps, first, second)
     first = jnp.where(is_copy, champion, first)
     return Parents(
