@@ -376,15 +376,14 @@ def test_recurrent_genomes_keep_their_cycles_and_their_meaning():
     ends = [(source, target, True) for source, target, _ in _CYCLIC["connections"]]
     genome = _object({0: 0.1, 5: 0.2, 6: 0.3, 7: 0.4, 8: 0.5}, ends)
     theirs = neat.nn.RecurrentNetwork.create(genome, _config_of_objects())
-    for _ in range(4):
-        expected = theirs.activate([0.3])
+    expected = [list(theirs.activate([0.3])) for _ in range(4)][-1]
     decoder = Direct(
         num_inputs=1, num_outputs=1, is_recurrent=True, steps=4, dialect="neat-python"
     )
     networks = decoder.decode(stack(pruned))
-    actual = np.asarray(evaluate(networks, np.float32([[0.3]]))).ravel()
+    actual = np.asarray(evaluate(networks, [[0.3]])).ravel()
     assert actual == pytest.approx(expected, rel=1e-4)
-    other = evaluate(decoder.decode(stack(kept)), np.float32([[0.3]]))
+    other = evaluate(decoder.decode(stack(kept)), [[0.3]])
     assert np.asarray(other).ravel() != pytest.approx(expected, rel=1e-3)
 
 
