@@ -195,6 +195,12 @@ def test_only_the_best_share_of_a_species_become_parents():
     assert len(set(first[:100].tolist())) > 15
 
 
+def test_members_are_ranked_within_species_and_the_later_of_equals_leads():
+    species = jnp.array([0, 0, 1, 0, 1], jnp.int32)
+    order = rank_members(species, jnp.array([1.0, 1.0, 5.0, 2.0, 7.0]))
+    np.testing.assert_array_equal(order, [3, 1, 0, 4, 2])
+
+
 def test_the_first_parent_is_the_fitter_one():
     config = _config(100, survival_rate=1.0)
     scores = np.arange(100.0)
