@@ -9,7 +9,7 @@ and the number of inputs change. With its sigmoids alone neither program solves 
 (0 of 50 seeds each in 300 generations, stuck on the constant 0.5), which compares
 nothing, so parity gets the activations of PUREPLES' CPPNs: gauss, sin, tanh. Fitness is
 the number of cases less the squared errors; a task is solved when these sum to at most
-0.1 (XOR) or 0.2 (parity).
+0.1 (XOR) or 0.2 (parity). Both programs run on one core.
 """
 
 import argparse
