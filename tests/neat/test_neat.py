@@ -134,6 +134,7 @@ def test_another_key_gives_another_population(neat, start):
     )
 
 
+@pytest.mark.slow  # to the bit only as users compile it, see `make test`
 def test_scan_and_vmap_over_seeds_equal_loops(neat, start):
     seeds = jnp.arange(2)
 
