@@ -1,7 +1,7 @@
 """The four classes of links and the six configurations (EMR paper, table 2)."""
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
 FORWARD, BACKWARD, LATERAL, SELF = range(4)
 LINK_CLASSES = ("forward", "backward", "lateral", "self")
@@ -28,15 +28,6 @@ def configuration(name: str) -> frozenset[int]:
             f"{', '.join(CONFIGURATIONS)}."
         )
     return CONFIGURATIONS[name]
-
-
-def link_classes(
-    source: Float[np.ndarray, "links 2"], target: Float[np.ndarray, "links 2"]
-) -> Int[np.ndarray, " links"]:
-    """The class of each link. Positions of cells are exact, so `==` is meant."""
-    ys, yt = source[:, 1], target[:, 1]
-    result = np.where(ys < yt, FORWARD, np.where(ys > yt, BACKWARD, LATERAL))
-    return np.where((source == target).all(axis=1), SELF, result)
 
 
 def is_allowed(
