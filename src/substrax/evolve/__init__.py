@@ -1,0 +1,12 @@
+"""The loop, its records, and run directories that survive being killed."""
+
+from ._best import Best as Best
+from ._checkpoint import DamagedRunError as DamagedRunError
+from ._directory import RunDirectory as RunDirectory
+from ._lock import RunLockedError as RunLockedError
+from ._loop import Callback as Callback
+from ._loop import Problem as Problem
+from ._loop import Result as Result
+from ._loop import evolve as evolve
+from ._record import GenerationRecord as GenerationRecord
+from ._record import StopReason as StopReason

@@ -1,0 +1,148 @@
+"""A run's state on disk: arrays in safetensors, and a checksum beside them in JSON."""
+
+import hashlib
+import json
+import logging
+from pathlib import Path
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from ._files import write_atomically
+
+FORMAT, VERSION = "substrax-checkpoint", 1
+NUM_KEPT = 2
+
+_log = logging.getLogger("substrax")
+
+State = TypeVar("State")
+
+
+class DamagedRunError(ValueError):
+    """A run directory holds files that cannot be used."""
+
+
+def state_arrays(state: Any) -> dict[str, np.ndarray]:
+    """Every array of a state under the path that leads to it."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(state)
+    return {jax.tree_util.keystr(p).lstrip("."): np.asarray(x) for p, x in leaves}
+
+
+def state_from_arrays(like: State, arrays: dict[str, np.ndarray]) -> State:
+    """The state that `state_arrays` took apart.
+
+    `like` is a state of the same kind, or its shapes; capacities may differ, names,
+    ranks and types may not.
+    """
+    leaves, structure = jax.tree_util.tree_flatten_with_path(like)
+    names = [jax.tree_util.keystr(path).lstrip(".") for path, _ in leaves]
+    if set(names) != set(arrays):
+        differing = ", ".join(sorted(set(names) ^ set(arrays)))
+        raise DamagedRunError(f"its arrays are not those of a state ({differing})")
+    values = []
+    for name, (_, leaf) in zip(names, leaves, strict=True):
+        array = arrays[name]
+        if array.dtype != leaf.dtype or array.ndim != leaf.ndim:
+            raise DamagedRunError(
+                f"{name} is {array.dtype} of rank {array.ndim}, not {leaf.dtype} of "
+                f"rank {leaf.ndim}"
+            )
+        values.append(jax.numpy.asarray(array))
+    return jax.tree_util.tree_unflatten(structure, values)
+
+
+def _paths(folder: Path, generation: int) -> tuple[Path, Path]:
+    name = f"{generation:06d}"
+    return folder / f"{name}.safetensors", folder / f"{name}.json"
+
+
+def generations(folder: Path) -> list[int]:
+    """Of which numbers of generations there are checkpoints, the newest first."""
+    names = [path.stem for path in folder.glob("*.json")]
+    return sorted((int(n) for n in names if n.isdecimal()), reverse=True)
+
+
+def write_checkpoint(folder: Path, generation: int, state: Any) -> None:
+    """Keeps the state after `generation` generations, and the one before it."""
+    arrays_path, json_path = _paths(folder, generation)
+    data = safetensors.numpy.save(
+        {name: np.asarray(x, order="C") for name, x in state_arrays(state).items()}
+    )
+    write_atomically(arrays_path, data)
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "generation": generation,
+        "bytes": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
+    # written last: what has this file is complete
+    write_atomically(json_path, json.dumps(document, indent=1) + "\n")
+    for old in generations(folder)[NUM_KEPT:]:
+        remove(folder, old)
+
+
+def remove(folder: Path, generation: int) -> None:
+    """Deletes a checkpoint."""
+    arrays_path, json_path = _paths(folder, generation)
+    json_path.unlink(missing_ok=True)
+    arrays_path.unlink(missing_ok=True)
+
+
+def _read(folder: Path, generation: int, like: State) -> State:
+    arrays_path, json_path = _paths(folder, generation)
+    try:
+        document = json.loads(json_path.read_bytes())
+        if document["format"] != FORMAT or document["version"] != VERSION:
+            raise DamagedRunError(
+                f"its format is {document['format']} {document['version']}, this "
+                f"release reads {FORMAT} {VERSION}"
+            )
+        data = arrays_path.read_bytes()
+        if len(data) != document["bytes"]:
+            raise DamagedRunError(
+                f"it has {len(data)} bytes instead of {document['bytes']}"
+            )
+        if (
+            hashlib.sha256(data).hexdigest() != document["sha256"]
+            or document["generation"] != generation
+        ):
+            raise DamagedRunError("its checksum is wrong")
+        arrays = safetensors.numpy.load(data)
+    except OSError as error:
+        raise DamagedRunError(f"it cannot be read: {error.strerror}") from error
+    except (KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
+        if isinstance(error, DamagedRunError):
+            raise
+        raise DamagedRunError(f"it is incomplete ({error})") from error
+    return state_from_arrays(like, arrays)
+
+
+def read_newest(folder: Path, like: State) -> tuple[int, State] | None:
+    """The newest checkpoint that is intact, with the number of generations done.
+
+    None if there never was one. One that is damaged is reported to the log and passed
+    over; if all are, that is an error.
+    """
+    present = generations(folder)
+    for generation in present:
+        try:
+            return generation, _read(folder, generation, like)
+        except DamagedRunError as error:
+            _log.warning(
+                "the checkpoint after %d generations (%s) is damaged: %s.",
+                generation,
+                _paths(folder, generation)[0],
+                error,
+            )
+            damaged = error
+    if present:
+        raise DamagedRunError(
+            f"no checkpoint in {folder} is intact (the last problem: {damaged}). "  # pyright: ignore[reportPossiblyUnboundVariable]
+            "Nothing was changed. To run again from the start, with the same result, "
+            f"use `substrax run {folder.parent / 'config.toml'} --out NEW_DIRECTORY`."
+        )
+    return None

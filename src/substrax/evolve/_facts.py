@@ -1,0 +1,36 @@
+"""What is worth knowing about where and when a run was made."""
+
+import datetime
+import importlib.metadata
+import os
+import platform
+from typing import Any
+
+import jax
+
+_PACKAGES = ("substrax", "jax", "jaxlib", "numpy", "equinox", "safetensors")
+
+
+def gather_facts(seed: int) -> dict[str, Any]:
+    """The content of `run.json`."""
+    device = jax.devices()[0]
+    return {
+        "format": "substrax-run",
+        "version": 1,
+        "seed": seed,
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: importlib.metadata.version(name) for name in _PACKAGES},
+        },
+        "device": {
+            "platform": device.platform,
+            "kind": device.device_kind,
+            "count": jax.device_count(),
+        },
+        "host": {
+            "system": platform.system(),
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+        },
+    }

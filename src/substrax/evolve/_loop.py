@@ -1,0 +1,321 @@
+"""The one loop: ask, decode, evaluate, tell; and the reasons to stop."""
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key
+
+from ..decoders import AbstractDecoder
+from ..neat import NEAT, Genome, NEATState, grow, tell_growing
+from ..network import Networks
+from ._best import Best
+from ._compile_clock import compile_seconds
+from ._directory import RunDirectory
+from ._record import GenerationRecord, StopReason, make_record
+
+
+class Problem(Protocol):
+    """What the loop needs of a problem."""
+
+    @property
+    def target(self) -> float:
+        """Fitness from which on the problem counts as solved."""
+        ...
+
+    def fitness(self, networks: Networks, *, key: Key[Array, ""]) -> np.ndarray:
+        """One number for each network; larger is better."""
+        ...
+
+
+Callback = Callable[[GenerationRecord], "bool | StopReason | None"]
+"""Called after each generation; True, or a reason, ends the run."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a run came to.
+
+    `best_genome`, `best_network` and `best_fitness` are the best of all generations;
+    they are None if no evaluation succeeded. `generations` is how many were run,
+    `solved_at` the first whose best reached the target (None: none did). `state` is
+    what the next generation would start from, `history` a record for each generation.
+    """
+
+    reason: StopReason
+    best_fitness: float | None
+    best_genome: Genome | None
+    best_network: Networks | None
+    generations: int
+    solved_at: int | None
+    state: NEATState
+    history: tuple[GenerationRecord, ...]
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the target was reached."""
+        return self.solved_at is not None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Limits:
+    generations: int
+    target: float
+    seconds: float | None
+    patience: int | None
+
+    def reason(
+        self, state: NEATState, history: Sequence[GenerationRecord]
+    ) -> StopReason | None:
+        """Why the run is to end here, if it is."""
+        done = int(state.generation)
+        if done and float(state.best_score) >= self.target:
+            return StopReason.TARGET
+        if done >= self.generations:
+            return StopReason.GENERATIONS
+        unimproved = done - 1 - int(state.last_improved)
+        if self.patience is not None and unimproved >= self.patience:
+            return StopReason.PATIENCE
+        if self.seconds is not None and _seconds(history) >= self.seconds:
+            return StopReason.SECONDS
+        return None
+
+
+def evolve(
+    algorithm: NEAT,
+    decoder: AbstractDecoder,
+    problem: Problem,
+    *,
+    seed: int = 0,
+    generations: int = 100,
+    target: float | None = None,
+    seconds: float | None = None,
+    patience: int | None = None,
+    callbacks: Iterable[Callback] = (),
+    directory: RunDirectory | str | os.PathLike[str] | None = None,
+    checkpoint_every: int = 1,
+) -> Result:
+    """Evolves networks for a problem until there is a reason to stop.
+
+    The same seed gives the same run, bit for bit; generation g uses keys that depend on
+    the seed and on g alone.
+
+    **Arguments:**
+
+    - `algorithm`, `decoder`, `problem`: who makes genomes, what makes networks of them,
+      and what gives a fitness to each.
+    - `generations`, `seconds`, `patience`: at most so many generations, so much time
+      (parts of a run that is continued count together), so many generations without
+      a new best.
+    - `target`: a fitness that is enough; None takes the problem's own.
+    - `callbacks`: each is given the record of a generation and may end the run.
+    - `directory`: a path where a run directory is to be made, or a `RunDirectory`,
+      whose run is continued from its last checkpoint.
+    - `checkpoint_every`: generations from one checkpoint to the next.
+    """
+    limits = _Limits(
+        generations,
+        float(problem.target if target is None else target),
+        seconds,
+        patience,
+    )
+    _check(algorithm, decoder, problem, limits, checkpoint_every)
+    run = _Run(algorithm, decoder, problem, seed, limits, tuple(callbacks))
+    if directory is None:
+        return run.go(run.start(), [], None, checkpoint_every)
+    if not isinstance(directory, RunDirectory):
+        directory = RunDirectory.create(directory, seed=seed)
+    with directory.lock():
+        state, history = run.restore(directory)
+        return run.go(state, history, directory, checkpoint_every)
+
+
+def _check(
+    algorithm: NEAT,
+    decoder: AbstractDecoder,
+    problem: Any,
+    limits: _Limits,
+    checkpoint_every: int,
+) -> None:
+    config = algorithm.config
+    if not config.maximise:
+        raise ValueError(
+            "evolve() takes larger fitness for better, as problems do: set "
+            "maximise=True, or turn the fitness round."
+        )
+    for name, has, wants in (
+        ("num_inputs", config.num_inputs, decoder.num_genome_inputs),
+        ("num_outputs", config.num_outputs, decoder.num_genome_outputs),
+    ):
+        if has != wants:
+            raise ValueError(
+                f"NEAT's genomes have {name}={has}, but the decoder reads genomes with "
+                f"{wants}. Set NEATConfig.{name} to {wants}."
+            )
+    for name, value, least in (
+        ("generations", limits.generations, 0),
+        ("seconds", limits.seconds, 0),
+        ("patience", limits.patience, 1),
+        ("checkpoint_every", checkpoint_every, 1),
+    ):
+        if value is not None and value < least:
+            raise ValueError(f"{name} is {value}. Choose at least {least}.")
+
+
+class _Run:
+    """The loop's fixed parts. `tell` is compiled once for the run and capacity."""
+
+    def __init__(
+        self,
+        algorithm: NEAT,
+        decoder: AbstractDecoder,
+        problem: Problem,
+        seed: int,
+        limits: _Limits,
+        callbacks: tuple[Callback, ...],
+    ) -> None:
+        self.algorithm, self.decoder, self.problem = algorithm, decoder, problem
+        self.seed, self.limits, self.callbacks = seed, limits, callbacks
+        self.key_init, self.key_run = jax.random.split(jax.random.key(seed))
+        self.tell = jax.jit(algorithm.tell)
+
+    def start(self) -> NEATState:
+        """The first population."""
+        state = jax.jit(self.algorithm.init)(key=self.key_init)
+        # Before anything is recorded, so that species keep their slots.
+        while bool(state.is_truncated):
+            state = self.algorithm.place_first(
+                grow(state, max_species=2 * state.max_species)
+            )
+        return state
+
+    def restore(
+        self, directory: RunDirectory
+    ) -> tuple[NEATState, list[GenerationRecord]]:
+        """Where the run in this directory stands; its files are made to agree."""
+        recorded = directory.facts()["seed"]
+        if recorded != self.seed:
+            raise ValueError(
+                f"the run in {directory.path} has seed {recorded}, not {self.seed}. "
+                "Continue it with its own seed, or start another run."
+            )
+        like = jax.eval_shape(lambda key: self.algorithm.init(key=key), self.key_init)
+        found = directory.read_checkpoint(like)
+        done, state = (0, self.start()) if found is None else found
+        size = state.population.node_id.shape[0]
+        if size != self.algorithm.config.population_size:
+            raise ValueError(
+                f"the run in {directory.path} has a population of {size}, not "
+                f"{self.algorithm.config.population_size}; that cannot be changed."
+            )
+        lines = directory.truncate_metrics(done)
+        directory.write_best(self.best_of(state))
+        return state, [GenerationRecord.from_dict(line) for line in lines]
+
+    def best_of(self, state: NEATState) -> Best | None:
+        """The best genome of a state with its network."""
+        if not np.isfinite(state.best_score):
+            return None
+        genome = jax.tree.map(jnp.asarray, state.best_genome)
+        network = self.decoder.decode(jax.tree.map(lambda x: x[None], genome))
+        return Best(
+            fitness=float(state.best_score),
+            generation=int(state.last_improved),
+            genome=genome,
+            network=network,
+        )
+
+    def generation(
+        self, state: NEATState
+    ) -> tuple[NEATState, GenerationRecord, Networks | None]:
+        """One generation; its best network if it is the best so far."""
+        began, compiled = time.perf_counter(), compile_seconds()
+        number = int(state.generation)
+        key = jax.random.fold_in(self.key_run, number)
+        key_fitness, key_tell = jax.random.split(key)
+        networks = self.decoder.decode(self.algorithm.ask(state))
+        fitness = np.asarray(self.problem.fitness(networks, key=key_fitness))
+        if fitness.shape != (len(networks),):
+            raise ValueError(
+                f"the problem's fitness has the shape {fitness.shape}; it needs one "
+                f"number for each of the {len(networks)} networks."
+            )
+        next_state, info = tell_growing(
+            self.algorithm,
+            state,
+            jnp.asarray(fitness.astype(np.float32)),
+            key=key_tell,
+            tell_fn=self.tell,
+        )
+        improved = bool(next_state.best_score > state.best_score)
+        record = make_record(
+            state,
+            next_state,
+            info,
+            networks,
+            time.perf_counter() - began,
+            compile_seconds() - compiled,
+        )
+        return next_state, record, networks[int(info.best_index)] if improved else None
+
+    def go(
+        self,
+        state: NEATState,
+        history: list[GenerationRecord],
+        directory: RunDirectory | None,
+        checkpoint_every: int,
+    ) -> Result:
+        """Runs on from a state until there is a reason to stop."""
+        best = self.best_of(state)
+        reason = self.limits.reason(state, history)
+        asked = None
+        while reason is None:
+            state, record, network = self.generation(state)
+            history.append(record)
+            if network is not None:
+                best = Best(
+                    float(state.best_score),
+                    record.generation,
+                    state.best_genome,
+                    network,
+                )
+            reason = self.limits.reason(state, history)
+            if directory is not None:
+                if network is not None:
+                    directory.write_best(best)
+                directory.append_metrics(record.to_dict())
+            for callback in self.callbacks:
+                answer = callback(record)
+                if answer and asked is None:
+                    is_reason = isinstance(answer, StopReason)
+                    asked = answer if is_reason else StopReason.CALLBACK
+            reason = reason or asked
+            is_due = reason is not None or int(state.generation) % checkpoint_every == 0
+            if directory is not None and is_due:
+                directory.write_checkpoint(int(state.generation), state)
+        return Result(
+            reason=reason,
+            best_fitness=None if best is None else best.fitness,
+            best_genome=None if best is None else best.genome,
+            best_network=None if best is None else best.network,
+            generations=int(state.generation),
+            solved_at=_solved_at(history, self.limits.target),
+            state=state,
+            history=tuple(history),
+        )
+
+
+def _seconds(history: Sequence[GenerationRecord]) -> float:
+    return sum(record.seconds for record in history)
+
+
+def _solved_at(history: Sequence[GenerationRecord], target: float) -> int | None:
+    for record in history:
+        if record.best_ever is not None and record.best_ever >= target:
+            return record.generation
+    return None

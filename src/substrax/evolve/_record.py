@@ -1,0 +1,125 @@
+"""What is known of a generation, and why a run ended."""
+
+import dataclasses
+import enum
+import math
+from typing import Any
+
+import numpy as np
+
+from ..neat import NEATInfo, NEATState
+from ..network import Networks
+
+
+class StopReason(enum.Enum):
+    """Why a run ended."""
+
+    TARGET = "target"
+    GENERATIONS = "generations"
+    SECONDS = "seconds"
+    PATIENCE = "patience"
+    CALLBACK = "callback"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def sentence(self) -> str:
+        """The reason in words."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    StopReason.TARGET: "the target was reached",
+    StopReason.GENERATIONS: "all generations were run",
+    StopReason.SECONDS: "the time was used up",
+    StopReason.PATIENCE: "the best fitness had not improved for as long as was allowed",
+    StopReason.CALLBACK: "a callback asked for it",
+    StopReason.INTERRUPTED: "it was interrupted",
+}
+
+TIMES = ("seconds", "compile_seconds")
+"""The fields of a record that differ between two equal runs."""
+
+
+@dataclasses.dataclass(frozen=True)
+class GenerationRecord:
+    """One line of `metrics.jsonl`.
+
+    `best_fitness` is that of this generation (None if every evaluation failed),
+    `best_ever` that of the run so far. `species_size` has one entry for each living
+    species, oldest first. `num_empty` counts networks without a hidden node,
+    `num_failed` fitnesses that were NaN or infinite. `threshold` is the compatibility
+    threshold that the next generation was placed into species with. `seconds` is the
+    whole time of the generation, `compile_seconds` the part of it spent compiling.
+    """
+
+    generation: int
+    best_fitness: float | None
+    best_ever: float | None
+    mean_fitness: float
+    num_species: int
+    species_size: tuple[dict[str, int], ...]
+    mean_genome_nodes: float
+    mean_genome_links: float
+    mean_hidden: float
+    mean_network_links: float
+    best_hidden: int
+    best_network_links: int
+    threshold: float
+    num_failed: int
+    num_empty: int
+    seconds: float
+    compile_seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain numbers and lists, ready for JSON."""
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return values | {"species_size": list(self.species_size)}
+
+    @staticmethod
+    def from_dict(values: dict[str, Any]) -> "GenerationRecord":
+        """From one line of `metrics.jsonl`."""
+        species_size = tuple(values["species_size"])
+        return GenerationRecord(**{**values, "species_size": species_size})
+
+
+def finite_or_none(value: Any) -> float | None:
+    """A number for JSON, which knows neither NaN nor infinity."""
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def make_record(
+    state: NEATState,
+    next_state: NEATState,
+    info: NEATInfo,
+    networks: Networks,
+    seconds: float,
+    compile_seconds: float,
+) -> GenerationRecord:
+    """The record of the generation that `state` held and `info` is about."""
+    num_species = int(info.num_species)
+    ids = np.asarray(state.species.species_id)[:num_species].tolist()
+    sizes = np.asarray(info.species_size)[:num_species].tolist()
+    best = int(info.best_index)
+    num_hidden, num_links = networks.num_hidden, networks.num_links
+    return GenerationRecord(
+        generation=int(info.generation),
+        best_fitness=finite_or_none(info.best_fitness),
+        best_ever=finite_or_none(next_state.best_score),
+        mean_fitness=float(info.mean_fitness),
+        num_species=num_species,
+        species_size=tuple(
+            {"id": i, "size": n} for i, n in zip(ids, sizes, strict=True)
+        ),
+        mean_genome_nodes=float(info.mean_nodes),
+        mean_genome_links=float(info.mean_links),
+        mean_hidden=float(num_hidden.mean()),
+        mean_network_links=float(num_links.mean()),
+        best_hidden=int(num_hidden[best]),
+        best_network_links=int(num_links[best]),
+        threshold=float(info.threshold),
+        num_failed=int(info.num_failed),
+        num_empty=int((num_hidden == 0).sum()),
+        seconds=round(seconds, 6),
+        compile_seconds=round(min(compile_seconds, seconds), 6),
+    )
