@@ -1,0 +1,32 @@
+"""Problems: networks to fitness. Seven built in, and three doors for your own."""
+
+from ._arrays import ArrayProblem as ArrayProblem
+from ._base import AbstractProblem as AbstractProblem
+from ._cartpole import CartPole as CartPole
+from ._function import FunctionProblem as FunctionProblem
+from ._host import HostProblem as HostProblem
+from ._logic import XOR as XOR
+from ._logic import Parity as Parity
+from ._loss import LOSSES as LOSSES
+from ._loss import auc as auc
+from ._network_function import NetworkFunction as NetworkFunction
+from ._panel import Panel as Panel
+from ._panel_data import PanelData as PanelData
+from ._panel_data import generate_panel as generate_panel
+from ._panel_data import read_panel as read_panel
+from ._retina import Retina as Retina
+from ._retina import retina_patterns as retina_patterns
+from ._visual import VisualDiscrimination as VisualDiscrimination
+from ._visual import transfer as transfer
+from ._visual_small import VisualSmall as VisualSmall
+
+PROBLEMS: dict[str, type[AbstractProblem]] = {
+    "xor": XOR,
+    "parity": Parity,
+    "retina": Retina,
+    "visual": VisualDiscrimination,
+    "visual-small": VisualSmall,
+    "panel": Panel,
+    "cartpole": CartPole,
+}
+"""The built-in problems by name."""

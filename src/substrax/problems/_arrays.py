@@ -1,0 +1,196 @@
+"""The first door for a user's own problem: arrays."""
+
+import dataclasses
+
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from .._types import ArrayLike
+from ..network import Networks
+from ..substrate import Layout
+from ._base import AbstractProblem, check_networks, check_positive, check_single
+from ._loss import LOSSES, LossFunction, draw_samples, mean_loss
+
+
+def _matrix(name: str, values: ArrayLike) -> Float[np.ndarray, "rows columns"]:
+    array = np.array(values, np.float64)  # a copy, so that it stays as checked
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or not array.size:
+        raise ValueError(
+            f"{name} needs the shape (samples, columns), or (samples,) for one column; "
+            f"it has {np.shape(values)}."
+        )
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(
+            f"{name}[{row}, {column}] is {array[row, column]}: networks cannot take "
+            "that. Fill in or drop missing values first."
+        )
+    return array
+
+
+def _pair(
+    x_name: str, X: ArrayLike, y_name: str, y: ArrayLike, has_bias: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    inputs, targets = _matrix(x_name, X), _matrix(y_name, y)
+    if len(inputs) != len(targets):
+        raise ValueError(
+            f"{x_name} has {len(inputs)} samples, but {y_name} has {len(targets)}."
+        )
+    if has_bias:
+        inputs = np.column_stack([inputs, np.ones(len(inputs))])
+    return inputs, targets
+
+
+@dataclasses.dataclass(frozen=True, eq=False, init=False)
+class ArrayProblem(AbstractProblem):
+    """A data set: networks see a row of `X` and should answer with that of `y`.
+
+    Fitness is 1 minus the mean loss over the samples. Networks with cycles are given
+    each sample from a zero state, for their number of `steps`.
+
+    **Arguments:**
+
+    - `X`: (samples, features). `y`: (samples,) or (samples, outputs).
+    - `loss`: `squared` (default), `absolute`, `cross_entropy` (outputs are
+      probabilities), `misclassified`, or your own function of outputs (networks,
+      samples, outputs) and targets (samples, outputs) that returns (networks, samples).
+    - `layout`: where inputs and outputs lie; left out, spread along the lower and upper
+      edge. With a bias, its place is the last of the inputs.
+    - `target`: the fitness that counts as solved; 1, a perfect fit, if left out.
+    - `has_bias`: adds an input that is always 1, the last.
+    - `X_test`, `y_test`: held back from evolution, for `measures`.
+    - `samples_per_generation`: judge each generation by that many samples, drawn by its
+      key without repetition, the same for all its networks; left out, by all. Fitness
+      of different generations is then not of the same samples.
+    - `chunk_size`: samples evaluated at a time; changes memory, and no bit of a result.
+    - `suggested`: settings for a decoder.
+
+    `measures` gives the mean of every loss that fits the data, on all of it:
+    `squared_loss`, `absolute_loss`, and `accuracy` where all targets are 0 or 1; those
+    of the test data begin with `test_`.
+    """
+
+    name: str
+    layout: Layout
+    target: float
+    suggested: dict[str, object]
+    inputs: Float[np.ndarray, "samples inputs"]
+    targets: Float[np.ndarray, "samples outputs"]
+    test_inputs: Float[np.ndarray, "test inputs"] | None
+    test_targets: Float[np.ndarray, "test outputs"] | None
+    loss: LossFunction
+    samples_per_generation: int | None
+    chunk_size: int
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        loss: str | LossFunction = "squared",
+        layout: Layout | None = None,
+        target: float = 1.0,
+        has_bias: bool = False,
+        X_test: ArrayLike = None,
+        y_test: ArrayLike = None,
+        samples_per_generation: int | None = None,
+        chunk_size: int = 16_384,
+        suggested: dict[str, object] | None = None,
+        name: str = "arrays",
+    ) -> None:
+        inputs, targets = _pair("X", X, "y", y, has_bias)
+        test_inputs = test_targets = None
+        if (X_test is None) != (y_test is None):
+            raise ValueError("give both X_test and y_test, or neither.")
+        if X_test is not None:
+            test_inputs, test_targets = _pair(
+                "X_test", X_test, "y_test", y_test, has_bias
+            )
+            for name_of, a, b in (
+                ("X", inputs, test_inputs),
+                ("y", targets, test_targets),
+            ):
+                if a.shape[1] != b.shape[1]:
+                    raise ValueError(
+                        f"{name_of} has {a.shape[1]} columns (with any bias), but "
+                        f"{name_of}_test has {b.shape[1]}."
+                    )
+        if isinstance(loss, str):
+            if loss not in LOSSES:
+                raise ValueError(
+                    f"unknown loss {loss!r}: use one of {', '.join(LOSSES)}, or a "
+                    "function."
+                )
+            loss = LOSSES[loss]
+        layout = layout or Layout.spread(inputs.shape[1], targets.shape[1])
+        places = (len(layout.inputs), len(layout.outputs))
+        if places != (inputs.shape[1], targets.shape[1]):
+            raise ValueError(
+                f"the layout has places for {places[0]} inputs and {places[1]} "
+                f"outputs, but the data have {inputs.shape[1]} (with any bias) and "
+                f"{targets.shape[1]}."
+            )
+        check_samples(samples_per_generation, len(inputs))
+        check_positive("chunk_size", chunk_size)
+        values = {
+            "name": name,
+            "layout": layout,
+            "target": float(target),
+            "suggested": dict(suggested or {}),
+            "inputs": inputs,
+            "targets": targets,
+            "test_inputs": test_inputs,
+            "test_targets": test_targets,
+            "loss": loss,
+            "samples_per_generation": samples_per_generation,
+            "chunk_size": chunk_size,
+        }
+        for field, value in values.items():
+            object.__setattr__(self, field, value)
+
+    def fitness(
+        self, networks: Networks, *, key: Key[Array, ""]
+    ) -> Float[np.ndarray, " networks"]:
+        check_networks(self, networks)
+        inputs, targets = self.inputs, self.targets
+        if self.samples_per_generation is not None:
+            some = draw_samples(key, self.samples_per_generation, len(inputs))
+            inputs, targets = inputs[some], targets[some]
+        return 1.0 - mean_loss(networks, inputs, targets, self.loss, self.chunk_size)
+
+    def measures(self, network: Networks) -> dict[str, float]:
+        check_single(self, network)
+        result = self._losses(network, self.inputs, self.targets, "")
+        if self.test_inputs is not None and self.test_targets is not None:
+            result |= self._losses(
+                network, self.test_inputs, self.test_targets, "test_"
+            )
+        return result
+
+    def _losses(
+        self, network: Networks, inputs: np.ndarray, targets: np.ndarray, prefix: str
+    ) -> dict[str, float]:
+        def mean(loss: LossFunction) -> float:
+            values = mean_loss(network, inputs, targets, loss, self.chunk_size)
+            return float(values[0])
+
+        result = {
+            f"{prefix}squared_loss": mean(LOSSES["squared"]),
+            f"{prefix}absolute_loss": mean(LOSSES["absolute"]),
+        }
+        if np.isin(targets, (0.0, 1.0)).all():
+            result[f"{prefix}accuracy"] = 1.0 - mean(LOSSES["misclassified"])
+        return result
+
+
+def check_samples(samples_per_generation: int | None, total: int) -> None:
+    if samples_per_generation is None:
+        return
+    check_positive("samples_per_generation", samples_per_generation)
+    if samples_per_generation > total:
+        raise ValueError(
+            f"samples_per_generation is {samples_per_generation}, but there are only "
+            f"{total} samples to draw from."
+        )

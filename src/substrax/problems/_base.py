@@ -1,0 +1,91 @@
+"""What a problem is: networks to fitness."""
+
+import abc
+import math
+
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from ..network import Networks
+from ..substrate import Layout
+
+
+class AbstractProblem(abc.ABC):
+    """Gives networks a fitness; knows nothing of genomes or of how networks came to be.
+
+    Problems are frozen dataclasses; their fields are their settings.
+    """
+
+    name: str
+    """How the registry and the command line call it."""
+
+    layout: Layout
+    """Where inputs and outputs lie unless you say otherwise; a decoder takes it."""
+
+    target: float
+    """A network whose fitness is this or more solves the problem."""
+
+    suggested: dict[str, object]
+    """Settings of a decoder that fit, for example `{"output_activation": "sigmoid"}`.
+
+    What they leave open is open.
+    """
+
+    @abc.abstractmethod
+    def fitness(
+        self, networks: Networks, *, key: Key[Array, ""]
+    ) -> Float[np.ndarray, " networks"]:
+        """One number for each network; larger is better.
+
+        **Arguments:**
+
+        - `networks`: the whole population, of any size.
+        - `key`: the key of this generation, the same for all its networks.
+          Problems without chance ignore it.
+
+        **Returns:** the fitness in 64 bits. A network with an output that is NaN or
+        infinite gets NaN, which NEAT counts as failed; the others are not touched.
+        """
+
+    @abc.abstractmethod
+    def measures(self, network: Networks) -> dict[str, float]:
+        """What else can be said about one network: accuracy, test AUC and the like."""
+
+    @property
+    def num_inputs(self) -> int:
+        return len(self.layout.inputs)
+
+    @property
+    def num_outputs(self) -> int:
+        return len(self.layout.outputs)
+
+    def is_solved(self, fitness: float) -> bool:
+        """Whether this fitness is enough. NaN is not."""
+        return not math.isnan(fitness) and bool(fitness >= self.target)
+
+
+def check_networks(problem: AbstractProblem, networks: Networks) -> None:
+    """Networks must have the inputs and outputs that the problem has."""
+    has = (networks.num_inputs, networks.num_outputs)
+    wants = (problem.num_inputs, problem.num_outputs)
+    if has != wants:
+        raise ValueError(
+            f"the problem {problem.name!r} has {wants[0]} inputs and {wants[1]} "
+            f"outputs, but these networks have {has[0]} and {has[1]}. Make the decoder "
+            "with the problem's layout."
+        )
+
+
+def check_single(problem: AbstractProblem, network: Networks) -> None:
+    """Measures are of one network."""
+    check_networks(problem, network)
+    if len(network) != 1:
+        raise ValueError(
+            f"measures are of one network, for example networks[0]; these are "
+            f"{len(network)}."
+        )
+
+
+def check_positive(name: str, value: int) -> None:
+    if value < 1:
+        raise ValueError(f"{name} must be positive, not {value}.")

@@ -1,0 +1,81 @@
+"""The second door for a user's own problem: a JAX function of a network."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from ..network import Networks
+from ..substrate import Layout
+from ._base import AbstractProblem, check_networks, check_single
+from ._network_function import NetworkFunction, network_functions, over_population
+
+NetworkFitness = Callable[[NetworkFunction, Key[Array, ""]], Any]
+"""From one network and a key to a number, by JAX operations."""
+
+
+def run_population(
+    fn: NetworkFitness, networks: Networks, key: Key[Array, ""]
+) -> Float[np.ndarray, " networks"]:
+    """`fn` of each network with the same key, compiled."""
+    if not len(networks):
+        return np.zeros(0)
+    with jax.enable_x64(networks.dtype == np.float64):
+        values = _compiled(fn, len(networks))(network_functions(networks), key)
+    values = np.asarray(values, np.float64)
+    if values.shape != (len(networks),):
+        raise ValueError(
+            f"the fitness function gave the shape {values.shape[1:]} for one network; "
+            "it must give a single number, for example by .mean()."
+        )
+    return values
+
+
+@functools.lru_cache(maxsize=32)
+def _compiled(fn: NetworkFitness, num: int) -> Callable:
+    # By function and population size, so that a run traces once for each of its shapes.
+    return jax.jit(over_population(fn, num))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FunctionProblem(AbstractProblem):
+    """A fitness in JAX: `fn(network, key)`, written for one network.
+
+    `network` is a `NetworkFunction`: call it with samples, or step it through an
+    environment. The function is compiled, and run for all networks of a population at
+    once, so it keeps to what JAX can trace and batch: `lax.scan`, `lax.while_loop`,
+    `jnp.where`. All networks of a generation get the same key, hence the same luck.
+
+    **Arguments:**
+
+    - `fn`: from a network and a key to a number; larger is better. Give the same
+      function object for the whole run: a new one is compiled anew.
+    - `layout`: where inputs and outputs lie; their numbers are the network's.
+    - `target`: the fitness that counts as solved; infinite, never, if left out.
+    - `measure_fns`: further functions of the same kind by name, for `measures`; they
+      get a fixed key.
+    """
+
+    fn: NetworkFitness
+    layout: Layout
+    target: float = float("inf")
+    measure_fns: dict[str, NetworkFitness] = dataclasses.field(default_factory=dict)
+    suggested: dict[str, object] = dataclasses.field(default_factory=dict)
+    name: str = "function"
+
+    def fitness(
+        self, networks: Networks, *, key: Key[Array, ""]
+    ) -> Float[np.ndarray, " networks"]:
+        check_networks(self, networks)
+        return run_population(self.fn, networks, key)
+
+    def measures(self, network: Networks) -> dict[str, float]:
+        check_single(self, network)
+        return {
+            name: float(run_population(fn, network, jax.random.key(0))[0])
+            for name, fn in self.measure_fns.items()
+        }

@@ -1,0 +1,59 @@
+"""The third door for a user's own problem: a host function of a batch of networks."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from .._types import ArrayLike
+from ..network import Networks
+from ..substrate import Layout
+from ._base import AbstractProblem, check_networks, check_single
+
+HostFitness = Callable[[Networks, Any], ArrayLike]
+"""From a batch of networks and a key to one number for each."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class HostProblem(AbstractProblem):
+    """A fitness in plain Python: `fn(networks, key)` for a whole population.
+
+    For simulators and whatever else JAX cannot trace. `substrax.network.evaluate` runs
+    the networks on samples, `substrax.network.Stepper` runs them step by step.
+
+    **Arguments:**
+
+    - `fn`: from `Networks` and a key to one number for each network; larger is better.
+      A number that is NaN or infinite marks a network as failed. For random numbers of
+      NumPy, `numpy.random.default_rng(numpy.asarray(jax.random.key_data(key)))` follows
+      the run's seed.
+    - `layout`: where inputs and outputs lie; their numbers are the network's.
+    - `target`: the fitness that counts as solved; infinite, never, if left out.
+    - `measure_fn`: from one network to a dictionary, for `measures`.
+    """
+
+    fn: HostFitness
+    layout: Layout
+    target: float = float("inf")
+    measure_fn: Callable[[Networks], dict[str, float]] | None = None
+    suggested: dict[str, object] = dataclasses.field(default_factory=dict)
+    name: str = "host"
+
+    def fitness(
+        self, networks: Networks, *, key: Key[Array, ""]
+    ) -> Float[np.ndarray, " networks"]:
+        check_networks(self, networks)
+        values = np.asarray(self.fn(networks, key), np.float64)
+        if values.shape != (len(networks),):
+            raise ValueError(
+                f"the fitness function gave the shape {values.shape} for "
+                f"{len(networks)} networks; it must give one number for each, "
+                f"({len(networks)},)."
+            )
+        return values
+
+    def measures(self, network: Networks) -> dict[str, float]:
+        check_single(self, network)
+        return {} if self.measure_fn is None else dict(self.measure_fn(network))

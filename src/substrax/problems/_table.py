@@ -1,0 +1,139 @@
+"""Tables from CSV and Parquet files, as NumPy columns."""
+
+import csv
+import difflib
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_NOTHING = {"", "na", "n/a", "nan", "null", "none", "."}
+"""What stands for a missing value in a CSV file, in any case."""
+
+
+def read_table(
+    path: str | Path, *, text: Collection[str], wanted: Collection[str]
+) -> dict[str, np.ndarray]:
+    """The columns of a file by name, as 64-bit floats.
+
+    Columns in `text` stay text, "" where a value is missing; elsewhere that is NaN. A
+    column of `wanted` that is not there is an error.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}.")
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        table = _read_csv(path, text, wanted)
+    elif suffix in (".parquet", ".pq"):
+        table = _read_parquet(path, text, wanted)
+    else:
+        raise ValueError(
+            f"{path.name} is neither a .csv nor a .parquet file, by its name."
+        )
+    if not len(next(iter(table.values()))):
+        raise ValueError(f"{path} has a header but no rows.")
+    for name, column in table.items():
+        if name not in text and np.isinf(column).any():
+            row = int(np.flatnonzero(np.isinf(column))[0]) + 1
+            raise ValueError(
+                f"row {row} of {path} has an infinite {name!r}; repair it, or leave it "
+                "empty."
+            )
+    return table
+
+
+def _check_names(path: Path, names: list[str], wanted: Collection[str]) -> None:
+    twice = [n for k, n in enumerate(names) if n in names[:k]]
+    if twice:
+        raise ValueError(f"{path} has two columns named {twice[0]!r}; rename one.")
+    for name in wanted:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+            raise ValueError(f"{path} has no column {name!r}.{hint} It has: {shown}.")
+
+
+def _read_csv(
+    path: Path, text: Collection[str], wanted: Collection[str]
+) -> dict[str, np.ndarray]:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        names = [name.strip() for name in next(reader, [])]
+        if not names:
+            raise ValueError(f"{path} is empty; its first line must name the columns.")
+        _check_names(path, names, wanted)
+        rows = []
+        for row in reader:
+            if not row:
+                continue  # a blank line
+            if len(row) != len(names):
+                raise ValueError(
+                    f"line {reader.line_num} of {path} has {len(row)} fields, but the "
+                    f"header names {len(names)} columns."
+                )
+            rows.append(row)
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    return {
+        name: _text(column) if name in text else _numbers(path, name, column)
+        for name, column in zip(names, columns, strict=True)
+    }
+
+
+def _text(column: Collection[str]) -> np.ndarray:
+    stripped = [value.strip() for value in column]
+    return np.array(["" if v.lower() in _NOTHING else v for v in stripped], str)
+
+
+def _numbers(path: Path, name: str, column: Collection[str]) -> np.ndarray:
+    try:
+        return np.array(column, np.float64)
+    except ValueError:
+        pass  # something is missing, or is no number
+    result = np.empty(len(column))
+    for k, value in enumerate(column):
+        if value.strip().lower() in _NOTHING:
+            result[k] = np.nan
+            continue
+        try:
+            result[k] = float(value)
+        except ValueError:
+            raise ValueError(
+                f"row {k + 1} of {path} has {value!r} as {name!r}, which is not a "
+                "number. Leave the column out of `features`, or make it one."
+            ) from None
+    return result
+
+
+def _read_parquet(
+    path: Path, text: Collection[str], wanted: Collection[str]
+) -> dict[str, np.ndarray]:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise ImportError(
+            "pyarrow is missing; install it with: pip install 'substrax[parquet]'"
+        ) from error
+    try:
+        table: Any = parquet.read_table(path)
+    except (ArrowException, OSError) as error:
+        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+    _check_names(path, table.column_names, wanted)
+    result = {}
+    for name in table.column_names:
+        values = table.column(name).to_pylist()
+        if name in text:
+            result[name] = _text(["" if v is None else str(v) for v in values])
+            continue
+        try:
+            result[name] = np.array(
+                [np.nan if v is None else v for v in values], np.float64
+            )
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"column {name!r} of {path} does not hold numbers. Leave it out of "
+                "`features`, or make them numbers."
+            ) from None
+    return result
