@@ -1,5 +1,7 @@
 """Substrates that are discovered: cells, rules, strategies, connections."""
 
+from ._activity import ActiveCells as ActiveCells
+from ._activity import active_cells as active_cells
 from ._cells import num_cells as num_cells
 from ._connections import CONFIGURATIONS as CONFIGURATIONS
 from ._connections import LINK_CLASSES as LINK_CLASSES

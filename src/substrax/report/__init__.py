@@ -1,0 +1,11 @@
+"""Reports of runs: figures for papers, and a page that needs nothing but a browser."""
+
+from ._fields import plot_fields as plot_fields
+from ._graph import plot_genome as plot_genome
+from ._grid import plot_grid as plot_grid
+from ._history import plot_fitness as plot_fitness
+from ._history import plot_growth as plot_growth
+from ._history import plot_species as plot_species
+from ._style import save_figure as save_figure
+from ._substrate import plot_link_classes as plot_link_classes
+from ._substrate import plot_substrate as plot_substrate

@@ -1,0 +1,106 @@
+"""The CPPN as a pattern: weights over the plane seen from inputs and outputs."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..decoders import AbstractDecoder
+from ..neat import Genome
+from ._style import (
+    COLUMN,
+    INK,
+    PAGE,
+    frame_plane,
+    new_figure,
+    show_plane,
+    style,
+    weight_colours,
+)
+from ._view import CPPNView, some_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_RESOLUTION = 160
+
+
+def plot_fields(
+    decoder: AbstractDecoder, genome: Genome, *, max_panels: int = 8
+) -> "Figure | None":
+    """Weights of links from each input to the plane, and from it to each output.
+
+    Of more terminals than `max_panels` some are shown, spread evenly. A cross marks the
+    fixed end of the links. None for a genome that is no CPPN.
+    """
+    view = CPPNView.of(decoder, genome)
+    if view is None:
+        return None
+    num_outputs = len(some_of(len(view.layout.outputs), max(1, max_panels // 3)))
+    inputs = some_of(len(view.layout.inputs), max_panels - num_outputs)
+    outputs = some_of(len(view.layout.outputs), num_outputs)
+    panels = [
+        *((f"from input {k}", view.layout.inputs[k], True) for k in inputs),
+        *((f"to output {k}", view.layout.outputs[k], False) for k in outputs),
+    ]
+    fields = [
+        view.field(point, outgoing=outgoing, resolution=_RESOLUTION)
+        for _, point, outgoing in panels
+    ]
+    largest = max(float(np.nanmax(np.abs(f), initial=0)) for f in fields) or 1.0
+    with style():
+        columns = min(4, len(panels))
+        rows = -(-len(panels) // columns)
+        width = COLUMN if columns <= 2 else PAGE
+        height = rows * (width * 0.88 / columns + 0.28) + 0.15
+        figure = new_figure(width, height)
+        axes = figure.subplots(rows, columns, squeeze=False)
+        image = None
+        for place, (title, point, _), field in zip(
+            axes.flat, panels, fields, strict=False
+        ):
+            image = _draw(place, title, point, field, largest)
+        for place in axes.flat[len(panels) :]:
+            place.set_axis_off()
+        assert image is not None, "a layout has inputs and outputs"
+        bar = figure.colorbar(image, ax=axes, shrink=0.9, aspect=25 * rows, pad=0.015)
+        bar.set_label("weight of the link")
+        bar.outline.set_linewidth(0.5)  # pyright: ignore[reportCallIssue]
+        return figure
+
+
+def _draw(axes: "Axes", title: str, point: np.ndarray, field: np.ndarray, v: float):
+    from matplotlib.patches import Rectangle
+
+    # seen where LEO forbids a link
+    axes.add_patch(Rectangle((-1, -1), 2, 2, fc="#d9d9d9", ec="none", zorder=0))
+    image = axes.imshow(
+        field,
+        origin="lower",
+        extent=(-1, 1, -1, 1),
+        cmap=weight_colours(),
+        vmin=-v,
+        vmax=v,
+        interpolation="nearest",
+    )
+    show_plane(axes, labels=False)
+    frame_plane(axes)
+    axes.plot(*point, "X", ms=6, mfc=INK, mec="white", mew=0.8, zorder=4, clip_on=False)
+    axes.set_title(title, pad=3)
+    finite = field[np.isfinite(field)]
+    note = ""
+    if not finite.size:
+        note = "LEO forbids\nevery link"
+    elif finite.min() == finite.max():
+        note = f"constant: {finite[0]:.3g}"
+    if note:
+        axes.text(
+            0,
+            0,
+            note,
+            ha="center",
+            va="center",
+            fontsize=7,
+            bbox={"boxstyle": "round", "fc": "white", "ec": "none"},
+        )
+    return image

@@ -1,0 +1,156 @@
+"""How figures look: sizes, fonts, colours, and how they are written to files.
+
+Colours are for readers of any colour vision: classes of links are from Paul Tol's
+"bright" scheme (2021), weights run from orange (negative) over white to blue.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+COLUMN, PAGE = 3.4, 7.0
+"""Widths in inches: one column of a paper, and both."""
+
+DPI = 300
+
+INK, FAINT, PALE = "#222222", "#777777", "#e4e4e4"
+BLUE, ORANGE, GREEN = "#2166ac", "#b35806", "#228833"
+
+CLASS_COLOURS = {
+    "forward": "#4477aa",
+    "backward": "#ee6677",
+    "lateral": "#228833",
+    "self": "#aa3377",
+}
+
+# Okabe & Ito, lightened: neighbours in a stack differ, and black text stays readable.
+SPECIES_COLOURS = (
+    "#7fb8d8", "#f2cf80", "#80ceb9", "#eaae80", "#e5bcd3", "#aad9f4", "#f7f1a0",
+    "#c4c4c4",
+)  # fmt: skip
+
+MAX_VECTOR_SHAPES = 2000
+"""Shapes of one kind that an SVG keeps as such; more become an image inside it."""
+
+_SETTINGS: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same everywhere
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.unicode_minus": True,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.4,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "svg.fonttype": "none",  # text stays text: searchable, and editable for a paper
+    "svg.hashsalt": "substrax",
+    "path.simplify": True,
+}
+
+
+@contextlib.contextmanager
+def style() -> Iterator[None]:
+    """Our settings while figures are made; the user's stay as they are."""
+    require_matplotlib()
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_SETTINGS)
+        yield
+
+
+def require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "figures need matplotlib; install it with: pip install 'substrax[report]'"
+        ) from error
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty figure that belongs to no window."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save_figure(figure: "Figure", path: Path | str) -> list[Path]:
+    """Writes `path` with the endings .png (300 dpi) and .svg.
+
+    Neither holds a date or a random id, so that equal runs give equal files.
+    """
+    path = Path(path)
+    files = [path.with_suffix(".png"), path.with_suffix(".svg")]
+    with style():
+        figure.savefig(files[0], dpi=DPI, metadata={"Software": None})
+        figure.savefig(
+            files[1], dpi=DPI, metadata={"Date": None, "Creator": "substrax"}
+        )
+    return files
+
+
+def weight_colours() -> "Colormap":
+    """Orange for negative, white for none, blue for positive."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    stops = [ORANGE, "#e08214", "#fdb863", "#ffffff", "#92c5de", "#4393c3", BLUE]
+    return LinearSegmentedColormap.from_list("substrax-weights", stops)
+
+
+def count_colours() -> "Colormap":
+    """Pale to strong blue, never so dark that a dot on it is lost."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("substrax-counts", ["#d8e8f3", "#5b9fca"])
+
+
+def show_plane(axes: "Axes", *, labels: bool = True) -> None:
+    """Axes of the substrate: the plane [-1, 1]^2, the same scale on both."""
+    axes.set_aspect("equal")
+    axes.set_xlim(-1.08, 1.08)
+    axes.set_ylim(-1.08, 1.08)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    if labels:
+        axes.set_xticks([-1, 0, 1])
+        axes.set_yticks([-1, 0, 1])
+        axes.set_xlabel("x", labelpad=0)
+        axes.set_ylabel("y", labelpad=-4)
+        axes.tick_params(length=0, pad=1)
+    else:
+        axes.set_xticks([])
+        axes.set_yticks([])
+
+
+def frame_plane(axes: "Axes") -> None:
+    """A thin line around the plane."""
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(
+        Rectangle((-1, -1), 2, 2, fill=False, lw=0.6, ec=FAINT, zorder=3, clip_on=False)
+    )
