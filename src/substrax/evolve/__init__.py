@@ -1,6 +1,7 @@
 """The loop, its records, and run directories that survive being killed."""
 
 from ._best import Best as Best
+from ._best import best_to_safetensors as best_to_safetensors
 from ._checkpoint import DamagedRunError as DamagedRunError
 from ._directory import RunDirectory as RunDirectory
 from ._lock import RunLockedError as RunLockedError

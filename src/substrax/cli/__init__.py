@@ -1,0 +1,6 @@
+"""The command line: thin, the same public functions as anybody calls.
+
+Nothing heavy is imported before it is needed, so that help and errors come at once.
+"""
+
+from ._main import main as main

@@ -1,0 +1,227 @@
+"""What is seen while a run goes on."""
+
+import json
+import sys
+import time
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Protocol
+
+from ..config import Experiment
+from ..evolve import GenerationRecord, RunDirectory
+
+_RECENT = 20
+_LINE_EVERY = 10
+_LINE_SECONDS = 10.0
+
+
+class Display(AbstractContextManager["Display"], Protocol):
+    """Is entered before a run, told each generation, and left after it."""
+
+    def update(self, record: GenerationRecord) -> None: ...
+
+
+class _Silent:
+    """Shows nothing."""
+
+    def __enter__(self) -> "_Silent":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def update(self, record: GenerationRecord) -> None:
+        return None
+
+
+class _JSONLines(_Silent):
+    """A JSON object for each generation."""
+
+    def update(self, record: GenerationRecord) -> None:
+        print(json.dumps(record.to_dict()), flush=True)
+
+
+class _Estimate:
+    """Times: of a generation lately, of what is left at most."""
+
+    def __init__(self, generations: int) -> None:
+        self._generations = generations
+        self._recent: list[float] = []
+        self.compile_seconds = 0.0
+
+    def add(self, record: GenerationRecord) -> None:
+        self.compile_seconds += record.compile_seconds
+        self._recent.append(record.seconds - record.compile_seconds)
+        del self._recent[:-_RECENT]
+
+    @property
+    def seconds_per_generation(self) -> float:
+        return sum(self._recent) / max(len(self._recent), 1)
+
+    def left(self, record: GenerationRecord) -> float:
+        remaining = self._generations - record.generation - 1
+        return max(remaining, 0) * self.seconds_per_generation
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4f}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return (
+        f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+    )
+
+
+def _title(experiment: Experiment, directory: RunDirectory) -> list[str]:
+    device = directory.facts()["device"]
+    settings = experiment.decoder.settings
+    decoder = experiment.decoder.name
+    if "depth" in settings:
+        decoder += f", depth {settings['depth']}"
+    if "connections" in settings:
+        decoder += f", {settings['connections']}"
+    population = experiment.neat.settings["population_size"]
+    return [
+        f"{experiment.problem.name}: decoder {decoder}, population {population}, "
+        f"seed {experiment.run.seed}",
+        f"{device['platform']} ({device['count']}), {directory.path}",
+    ]
+
+
+class _PlainLines(_Silent):
+    """Lines for a file or a pipe: where something improved, and now and then."""
+
+    def __init__(self, experiment: Experiment, directory: RunDirectory) -> None:
+        self._title = _title(experiment, directory)
+        self._estimate = _Estimate(experiment.run.generations)
+        self._last_ever: float | None = None
+        self._last_line = 0.0
+
+    def __enter__(self) -> "_PlainLines":
+        print(*self._title, sep="\n")
+        print("The first generation compiles, which takes a while ...", flush=True)
+        return self
+
+    def update(self, record: GenerationRecord) -> None:
+        first = not self._estimate.compile_seconds
+        self._estimate.add(record)
+        if first:
+            print(
+                f"(compiled in {record.compile_seconds:.1f} s)\n"
+                "generation    best    ever    mean  species  hidden  links"
+                "  s/gen  left at most"
+            )
+        now = time.monotonic()
+        improved = record.best_ever != self._last_ever
+        is_due = record.generation % _LINE_EVERY == 0
+        if not (improved or is_due or now - self._last_line > _LINE_SECONDS):
+            return
+        self._last_ever, self._last_line = record.best_ever, now
+        print(
+            f"{record.generation:10d} {_number(record.best_fitness):>7}"
+            f" {_number(record.best_ever):>7} {record.mean_fitness:7.4f}"
+            f" {record.num_species:8d} {record.mean_hidden:7.1f}"
+            f" {record.mean_network_links:6.0f}"
+            f" {self._estimate.seconds_per_generation:6.2f}"
+            f"  {_duration(self._estimate.left(record))}",
+            flush=True,
+        )
+
+
+class _Live:
+    """A small table that is drawn over itself, on a terminal."""
+
+    def __init__(self, experiment: Experiment, directory: RunDirectory) -> None:
+        from rich.live import Live
+
+        self._title = _title(experiment, directory)
+        self._generations = experiment.run.generations
+        self._estimate = _Estimate(self._generations)
+        self._record: GenerationRecord | None = None
+        self._began = time.monotonic()
+        self._live = Live(get_renderable=self._render, refresh_per_second=4)
+
+    def __enter__(self) -> "_Live":
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._live.__exit__(kind, error, traceback)
+
+    def update(self, record: GenerationRecord) -> None:
+        self._estimate.add(record)
+        self._record = record
+
+    def _rows(self) -> list[tuple[str, str]]:
+        record = self._record
+        elapsed = _duration(time.monotonic() - self._began)
+        if record is None:
+            return [("compiling ...", elapsed)]
+        estimate = self._estimate
+        return [
+            ("generation", f"{record.generation + 1} of {self._generations}"),
+            (
+                "fitness",
+                f"best {_number(record.best_ever)}, this generation "
+                f"{_number(record.best_fitness)}, mean {record.mean_fitness:.4f}",
+            ),
+            ("species", f"{record.num_species}"),
+            (
+                "genomes",
+                f"{record.mean_genome_nodes:.1f} nodes, "
+                f"{record.mean_genome_links:.1f} links on average",
+            ),
+            (
+                "networks",
+                f"{record.mean_hidden:.1f} hidden nodes, "
+                f"{record.mean_network_links:.0f} links on average"
+                + (f", {record.num_empty} empty" if record.num_empty else ""),
+            ),
+            (
+                "time",
+                f"{elapsed}, {estimate.seconds_per_generation:.3f} s per generation, "
+                f"{estimate.compile_seconds:.1f} s compiling, "
+                f"at most {_duration(estimate.left(record))} left",
+            ),
+        ]
+
+    def _render(self) -> Any:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 2))
+        for name, value in self._rows():
+            table.add_row(Text(name, style="dim"), Text(value))
+        title = [Text(line, style="bold") for line in self._title[:1]]
+        return Group(*title, *(Text(x) for x in self._title[1:]), table)
+
+
+def make_display(
+    experiment: Experiment,
+    directory: RunDirectory,
+    *,
+    is_quiet: bool = False,
+    is_json: bool = False,
+) -> Display:
+    """The display that fits: quiet, JSON, live on a terminal, or lines."""
+    if is_quiet:
+        return _Silent()
+    if is_json:
+        return _JSONLines()
+    if sys.stdout.isatty():
+        try:
+            return _Live(experiment, directory)
+        except ImportError:  # rich is missing
+            pass
+    return _PlainLines(experiment, directory)

@@ -1,0 +1,45 @@
+"""The best network as a file that other programs read."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from ..evolve import Best, best_to_safetensors
+from ..network import to_arrays, to_json, to_networkx
+
+
+def _write_json(best: Best, path: Path) -> None:
+    path.write_text(to_json(best.network) + "\n")
+
+
+def _write_safetensors(best: Best, path: Path) -> None:
+    path.write_bytes(best_to_safetensors(best))
+
+
+def _write_npz(best: Best, path: Path) -> None:
+    # by way of memory, because NumPy would add an ending of its own to the name
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **to_arrays(best.network))
+    path.write_bytes(buffer.getvalue())
+
+
+def _write_graphml(best: Best, path: Path) -> None:
+    graph = to_networkx(best.network)
+    import networkx
+
+    for _, attributes in graph.nodes(data=True):
+        point = attributes.pop("point")  # GraphML has no pairs
+        if point is not None:
+            attributes["x"], attributes["y"] = point
+    networkx.write_graphml(graph, path)
+
+
+WRITERS: dict[str, Callable[[Best, Path], None]] = {
+    "json": _write_json,
+    "safetensors": _write_safetensors,
+    "npz": _write_npz,
+    "graphml": _write_graphml,
+}
+"""How to write each format."""

@@ -1,0 +1,150 @@
+"""`substrax show`, `report`, `export`, `list`."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from ..config import (
+    DECODERS,
+    Experiment,
+    builtin_experiments,
+    load_experiment,
+    load_run,
+)
+from ..evolve import RunDirectory
+
+
+def _first_line(thing: Any) -> str:
+    return (thing.__doc__ or "").strip().partition("\n")[0]
+
+
+def _target(experiment: Experiment, problem: Any) -> float:
+    target = experiment.run.target
+    return problem.target if target is None else target
+
+
+def summary(experiment: Experiment, directory: RunDirectory) -> dict[str, Any]:
+    """What a run has found, as plain values."""
+    from ..network import describe
+
+    metrics = directory.metrics()
+    best = directory.best()
+    problem = experiment.build().problem
+    target = _target(experiment, problem)
+    facts: dict[str, Any] = {
+        "directory": str(directory.path),
+        "problem": experiment.problem.name,
+        "decoder": experiment.decoder.name,
+        "seed": experiment.run.seed,
+        "generations": len(metrics),
+        "generations_at_most": experiment.run.generations,
+        "target": target,
+        "seconds": round(sum(m["seconds"] for m in metrics), 3),
+        "compile_seconds": round(sum(m["compile_seconds"] for m in metrics), 3),
+        "best": None,
+    }
+    if best is not None:
+        facts["best"] = {
+            "fitness": best.fitness,
+            "generation": best.generation,
+            "is_solved": best.fitness >= target,
+            "genome_nodes": int(best.genome.num_nodes),
+            "genome_links": int(best.genome.num_links),
+            "network": str(describe(best.network)),
+            "measures": problem.measures(best.network),
+        }
+    return facts
+
+
+def summary_lines(experiment: Experiment, directory: RunDirectory) -> list[str]:
+    """What a run has found, in words."""
+    facts = summary(experiment, directory)
+    best = facts["best"]
+    lines = [
+        f"{facts['problem']}, decoder {facts['decoder']}, seed {facts['seed']}: "
+        f"{facts['generations']} of {facts['generations_at_most']} generations in "
+        f"{facts['seconds']:.1f} s ({facts['compile_seconds']:.1f} s of it compiling)"
+    ]
+    if best is None:
+        return [*lines, "There is no best network yet."]
+    verdict = "solved" if best["is_solved"] else "not solved"
+    lines.append(
+        f"best fitness {best['fitness']:.6g} in generation {best['generation']}: "
+        f"{verdict} (target {facts['target']:g})"
+    )
+    for name, value in best["measures"].items():
+        lines.append(f"  {name}: {value:.6g}")
+    lines.append(f"genome: {best['genome_nodes']} nodes, {best['genome_links']} links")
+    network = best["network"].replace("\n", "; ")
+    return [*lines, f"network: {network}", f"directory: {facts['directory']}"]
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Prints what a run has found."""
+    experiment, directory = load_run(arguments.directory)
+    if arguments.json:
+        print(json.dumps(summary(experiment, directory)))
+    else:
+        print(*summary_lines(experiment, directory), sep="\n")
+    return 0
+
+
+def write_report_at(path: Path) -> Path:
+    """Writes the report of a run."""
+    from ..report import write_report
+
+    return write_report(path)
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """Writes the report and says where."""
+    load_run(arguments.directory)
+    print(write_report_at(Path(arguments.directory)))
+    return 0
+
+
+def export(arguments: argparse.Namespace) -> int:
+    """Writes the best network in another format."""
+    from ._export import WRITERS
+
+    directory = RunDirectory(arguments.directory)
+    best = directory.best()
+    if best is None:
+        raise ValueError(
+            f"{directory.path} has no best network yet; let it run for a generation."
+        )
+    name = f"network.{arguments.format}"
+    path = Path(arguments.out) if arguments.out else directory.path / name
+    WRITERS[arguments.format](best, path)
+    print(path)
+    return 0
+
+
+def list_all(arguments: argparse.Namespace) -> int:
+    """Prints what there is, or all settings of one experiment."""
+    from ..neat import presets
+    from ..problems import PROBLEMS
+    from ..substrate import CONFIGURATIONS
+
+    if arguments.experiment:
+        print(load_experiment(arguments.experiment).to_toml(), end="")
+        return 0
+    described = {
+        name: Experiment.from_toml(text, name=name).description
+        for name, text in builtin_experiments().items()
+    }
+    tables = {
+        "Experiments": described,
+        "Problems": {name: _first_line(cls) for name, cls in PROBLEMS.items()},
+        "Presets of NEAT": {n: _first_line(f) for n, f in presets.PRESETS.items()},
+    }
+    for title, rows in tables.items():
+        print(f"{title}:")
+        for name, text in rows.items():
+            print(f"  {name:<14} {text}")
+        print()
+    print(f"Decoders (--rule): {', '.join(DECODERS)}")
+    print(f"Connections of emr (--connections): {', '.join(CONFIGURATIONS)}")
+    print("\n`substrax list EXPERIMENT` prints all settings of an experiment.")
+    return 0

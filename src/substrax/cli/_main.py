@@ -1,0 +1,172 @@
+"""Commands and their arguments."""
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ._flags import take_settings
+
+_RUN_HELP = """\
+EXPERIMENT is a name (see `substrax list`) or a TOML file. Any setting of it can be
+given as a flag: --decoder.depth 5, or --depth 5 where only one setting ends so. The
+most common:
+
+  --seed N              another run of the same experiment
+  --generations N       at most so many
+  --target F            a fitness that is enough
+  --seconds S           at most so long
+  --patience N          at most so many generations without a new best
+  --population N        genomes in each generation
+  --rule NAME           the decoder: emr, es, hyperneat, direct
+  --depth D             depth of the grid (emr, es)
+  --connections NAME    feedforward, hidden, backward, lateral, self, full (emr)
+
+`substrax list EXPERIMENT` prints all settings of an experiment.
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="substrax",
+        description="Evolve networks whose structure is discovered.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, help: str, **more) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=help, allow_abbrev=False, **more)
+
+    run = add(
+        "run",
+        "evolve networks for a problem",
+        description="Runs an experiment, in a new directory.",
+        epilog=_RUN_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    run.add_argument("experiment", metavar="EXPERIMENT", help="a name or a TOML file")
+    run.add_argument("--out", metavar="DIR", help="where (default: below runs/)")
+    _add_running(run)
+    resume = add(
+        "resume",
+        "continue a run that was stopped or killed",
+        description="Continues a run from its last checkpoint. --generations, "
+        "--target, --seconds, --patience and --checkpoint_every may be changed.",
+    )
+    resume.add_argument("directory", metavar="DIR")
+    _add_running(resume)
+
+    show = add("show", "say what a run has found")
+    show.add_argument("directory", metavar="DIR")
+    show.add_argument("--json", action="store_true", help="print one JSON object")
+    report = add("report", "write a page with figures about a run")
+    report.add_argument("directory", metavar="DIR")
+    export = add("export", "write the best network of a run in another format")
+    export.add_argument("directory", metavar="DIR")
+    export.add_argument(
+        "--format", choices=("json", "safetensors", "npz", "graphml"), default="json"
+    )
+    export.add_argument("--out", metavar="FILE", help="default: network.* in DIR")
+    lists = add("list", "show experiments, problems, decoders and presets")
+    lists.add_argument(
+        "experiment", nargs="?", help="print all settings of this one, as TOML"
+    )
+
+    verify = add(
+        "verify",
+        "replay a file of conformance vectors",
+        description="Replays a vector file and prints which cases match. The exit "
+        "status is 0 if all do, 1 if some do not, 2 if the file cannot be used.",
+    )
+    verify.add_argument("file", help="a vector file, such as tests/data/pureples.json")
+    verify.add_argument(
+        "--strategy", choices=("auto", "eager", "frontier"), default="auto"
+    )
+    verify.add_argument("--precision", choices=("f32", "f64"), default="f64")
+    verify.add_argument("--json", action="store_true", help="print one JSON object")
+    bench = add("bench", "run the benchmarks of a checkout")
+    bench.add_argument("name", nargs="?", help="one of them; all are listed without")
+    return parser
+
+
+def _add_running(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--report", action="store_true", help="write the report, too")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print a JSON object for each generation and one for the result",
+    )
+    parser.add_argument(
+        "--no-cache",
+        action="store_true",
+        help="compile anew; keep nothing for later runs",
+    )
+
+
+_OWN_FLAGS = {"--out", "--report", "--quiet", "--json", "--no-cache", "--help", "-h"}
+
+
+def _dispatch(words: Sequence[str]) -> int:
+    settings: dict[str, str] = {}
+    if words and words[0] in ("run", "resume"):
+        words, settings = take_settings(words, _OWN_FLAGS)
+    arguments = _parser().parse_args(words)
+    arguments.settings = settings
+    command = arguments.command
+    if command in ("run", "resume"):
+        from . import _run
+
+        return getattr(_run, command)(arguments)
+    if command == "verify":
+        from ._verify import verify
+
+        return verify(arguments)
+    if command == "bench":
+        from ._bench import bench
+
+        return bench(arguments)
+    from . import _inspect
+
+    return {
+        "show": _inspect.show,
+        "report": _inspect.report,
+        "export": _inspect.export,
+        "list": _inspect.list_all,
+    }[command](arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command; returns the exit status.
+
+    0: done. 1: something outside the program failed (a full disk, a missing extra).
+    2: a mistake in what was asked for. 130, 143: interrupted, after saving.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    # warnings of the library, such as a damaged checkpoint that was passed over
+    logging.basicConfig(format="substrax: %(message)s", level=logging.WARNING)
+    try:
+        return _dispatch(words)
+    except BrokenPipeError:
+        # the reader of our output has gone, as in `substrax list | head`
+        sys.stderr.close()
+        return 0
+    except ValueError as error:
+        print(f"substrax: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        print(
+            f"substrax: cannot use{where}: {error.strerror or error}. What was saved "
+            "before is intact: `substrax resume DIR` goes on from there.",
+            file=sys.stderr,
+        )
+        return 1
+    except ImportError as error:
+        print(f"substrax: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("substrax: stopped.", file=sys.stderr)
+        return 130

@@ -1,0 +1,307 @@
+"""An experiment: everything that a run depends on, checked."""
+
+import dataclasses
+import importlib.resources
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..decoders import AbstractDecoder
+from ..evolve import Callback, Result, RunDirectory, evolve
+from ..neat import NEAT
+from ..problems import AbstractProblem
+from . import _schema
+from ._build import build_decoder, build_neat, build_problem
+from ._schema import DECODERS, DEFAULT_DECODER, DEFAULT_PRESET, RunSettings
+from ._settings import Section, Setting, suggest
+from ._toml import dump_toml, flatten, parse_toml
+
+ALIASES = {
+    "population": "neat.population_size",
+    "preset": "neat.preset",
+    "rule": "decoder.name",
+    "decoder": "decoder.name",
+    "problem": "problem.name",
+}
+"""Short names of settings, besides the last part of a key that is the only such."""
+
+_NAMES = ("problem.name", "decoder.name", "neat.preset")
+_CHANGEABLE = ("generations", "target", "seconds", "patience", "checkpoint_every")
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """What an experiment consists of."""
+
+    algorithm: NEAT
+    decoder: AbstractDecoder
+    problem: AbstractProblem
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """A problem, a decoder, NEAT, and when to stop; every setting has its value.
+
+    Made by `Experiment.from_toml`, `load_experiment` or `load_run`; changed by
+    `with_settings`, which makes another one.
+    """
+
+    name: str
+    description: str
+    run: RunSettings
+    problem: Section
+    decoder: Section
+    neat: Section
+    given: Mapping[str, Any]
+    """What was said, as opposed to what followed from it."""
+
+    @staticmethod
+    def from_toml(text: str, *, name: str = "experiment") -> "Experiment":
+        """Reads and checks a document; an unknown key or a bad value is an error."""
+        return _resolve(name, flatten(parse_toml(text, name)))
+
+    def to_toml(self) -> str:
+        """All settings, also those that were left out."""
+        flat = {"description": self.description} if self.description else {}
+        return dump_toml(flat | self.settings())
+
+    def settings(self) -> dict[str, Any]:
+        """All settings under their dotted keys."""
+        flat: dict[str, Any] = {
+            f"run.{k}": v for k, v in dataclasses.asdict(self.run).items()
+        }
+        for prefix, name, section in (
+            ("problem", "name", self.problem),
+            ("decoder", "name", self.decoder),
+            ("neat", "preset", self.neat),
+        ):
+            flat[f"{prefix}.{name}"] = section.name
+            flat |= {f"{prefix}.{k}": v for k, v in section.settings.items()}
+        return flat
+
+    def with_settings(self, changes: Mapping[str, Any]) -> "Experiment":
+        """The same with other values.
+
+        Keys are dotted (`decoder.depth`), or the last part of one if there is only one
+        such (`depth`), or one of the aliases `population`, `rule`, `preset`.
+        """
+        given = dict(self.given)
+        short = {key.replace("-", "_"): value for key, value in changes.items()}
+        # The names come first: they decide which other settings there are.
+        for key, value in short.items():
+            if ALIASES.get(key, key) in _NAMES:
+                given[ALIASES.get(key, key)] = value
+        known = _known(*_names(given))
+        for key, value in short.items():
+            if ALIASES.get(key, key) not in _NAMES:
+                full = _full_key(key, known, _names(given))
+                given[full] = value
+                for decoder in DECODERS:  # what is said now is meant for all of them
+                    name = full.removeprefix("decoder.")
+                    given.pop(f"decoder.{decoder}.{name}", None)
+        return _resolve(self.name, given)
+
+    def build(self) -> Parts:
+        """The objects. Nothing is compiled."""
+        problem = _section_errors("problem", build_problem, self.problem)
+        decoder = _section_errors(
+            "decoder", build_decoder, self.decoder, self.neat, problem.layout
+        )
+        algorithm = _section_errors("neat", build_neat, self.neat, decoder)
+        return Parts(algorithm, decoder, problem)
+
+    def evolve(
+        self,
+        *,
+        directory: RunDirectory | str | os.PathLike[str] | None = None,
+        callbacks: Iterable[Callback] = (),
+    ) -> Result:
+        """Runs the experiment; with a directory, see `substrax.evolve.evolve`."""
+        parts = self.build()
+        if directory is not None and not isinstance(directory, RunDirectory):
+            directory = RunDirectory.create(
+                directory, seed=self.run.seed, config_text=self.to_toml()
+            )
+        return evolve(
+            parts.algorithm,
+            parts.decoder,
+            parts.problem,
+            **dataclasses.asdict(self.run),
+            directory=directory,
+            callbacks=callbacks,
+        )
+
+    def check_continues(self, recorded: "Experiment") -> None:
+        """Raises if a run of `recorded` cannot go on with these settings."""
+        now, then = self.settings(), recorded.settings()
+        free = {f"run.{name}" for name in _CHANGEABLE}
+        for key in now.keys() | then.keys():
+            if key not in free and now.get(key) != then.get(key):
+                what = (
+                    "which the state of the run consists of"
+                    if key.startswith("neat.") or key == "run.seed"
+                    else "which the fitness of all earlier generations depends on"
+                )
+                raise ValueError(
+                    f"{key} is {then.get(key)} in this run, {what}; it cannot become "
+                    f"{now.get(key)}. A run that goes on may change "
+                    f"{', '.join(_CHANGEABLE)}; for anything else start a new one: "
+                    "`substrax run DIR/config.toml` with that setting."
+                )
+
+
+def _section_errors(section: str, make: Any, *arguments: Any) -> Any:
+    try:
+        return make(*arguments)
+    except ValueError as error:
+        raise ValueError(f"[{section}] {error}") from error
+
+
+def _names(given: Mapping[str, Any]) -> tuple[str, str, str]:
+    if "problem.name" not in given:
+        raise ValueError(
+            "an experiment needs a problem: write `[problem]` and below it, for "
+            'example, `name = "xor"`. `substrax list` shows the problems.'
+        )
+    return (
+        str(given["problem.name"]),
+        str(given.get("decoder.name", DEFAULT_DECODER)),
+        str(given.get("neat.preset", DEFAULT_PRESET)),
+    )
+
+
+def _known(problem: str, decoder: str, preset: str) -> dict[str, Setting]:
+    return (
+        _schema.run_settings()
+        | _schema.problem_settings(problem)
+        | _schema.decoder_settings(decoder)
+        | _schema.neat_settings(preset)
+    )
+
+
+def _full_key(
+    key: str, known: Mapping[str, Setting], names: tuple[str, str, str]
+) -> str:
+    """The dotted key that a person means by `key`."""
+    key = ALIASES.get(key, key)
+    if key in known or key in _NAMES or key == "description":
+        return key
+    ends = [k for k in known if k.endswith("." + key)]
+    if len(ends) == 1:
+        return ends[0]
+    if ends:
+        # one section has it directly, another one deeper: the direct one is meant
+        direct = [k for k in ends if k.count(".") == 1]
+        if len(direct) == 1:
+            return direct[0]
+        raise ValueError(f"{key!r} may be any of {', '.join(ends)}; give it in full.")
+    last = key.rpartition(".")[2]
+    for other in DECODERS:
+        if f"decoder.{last}" in _schema.decoder_settings(other):
+            raise ValueError(
+                f"{last} is a setting of the decoder {other!r}, but the decoder here "
+                f"is {names[1]!r}. Leave it out, or add --rule {other}."
+            )
+    short = {k.rpartition(".")[2] for k in known}
+    raise ValueError(
+        f"there is no setting {key!r}{suggest(key, [*known, *short, *ALIASES])}. "
+        "`substrax list EXPERIMENT` shows all settings of an experiment."
+    )
+
+
+def _resolve(name: str, given: Mapping[str, Any]) -> Experiment:
+    """Gives every setting its value, from what was said and what the rest implies."""
+    names = _names(given)
+    known = _known(*names)
+    values = {key: setting.default for key, setting in known.items()}
+    for key, value in _schema.suggested(names[0]).items():
+        if f"decoder.{key}" in known:
+            values[f"decoder.{key}"] = value
+    special: dict[str, Any] = {}
+    for key, value in given.items():
+        parts = key.split(".")
+        if key in _NAMES or key == "description":
+            continue
+        if parts[0] == "decoder" and len(parts) == 3 and parts[1] in DECODERS:
+            setting = _setting_of_decoder(key, parts[1], parts[2])
+            if parts[1] == names[1]:
+                special[setting.key] = setting.understand(value)
+        elif key in known:
+            values[key] = known[key].understand(value)
+        else:
+            full = _full_key(key, known, names)  # raises, unless it is only too short
+            raise ValueError(f"there is no setting {key!r}; in full it is {full!r}.")
+    values |= special
+
+    def section(prefix: str) -> dict[str, Any]:
+        return {
+            key.removeprefix(prefix): value
+            for key, value in values.items()
+            if key.startswith(prefix)
+        }
+
+    return Experiment(
+        name=name,
+        description=str(given.get("description", "")),
+        run=RunSettings(**section("run.")),
+        problem=Section(names[0], section("problem.")),
+        decoder=Section(names[1], section("decoder.")),
+        neat=Section(names[2], section("neat.")),
+        given=dict(given),
+    )
+
+
+def _setting_of_decoder(key: str, decoder: str, name: str) -> Setting:
+    settings = _schema.decoder_settings(decoder)
+    if f"decoder.{name}" not in settings:
+        short = [k.removeprefix("decoder.") for k in settings]
+        raise ValueError(
+            f"there is no setting {key!r}{suggest(name, short)}: the decoder "
+            f"{decoder!r} has {', '.join(short)}."
+        )
+    return settings[f"decoder.{name}"]
+
+
+def builtin_experiments() -> dict[str, str]:
+    """The text of each experiment that comes with the package, by name."""
+    folder = importlib.resources.files("substrax") / "experiments"
+    paths = sorted(folder.iterdir(), key=lambda path: path.name)
+    return {
+        path.name.removesuffix(".toml"): path.read_text()
+        for path in paths
+        if path.name.endswith(".toml")
+    }
+
+
+def load_experiment(name_or_path: str | os.PathLike[str]) -> Experiment:
+    """An experiment that comes with the package, by name, or one in a TOML file."""
+    name = os.fspath(name_or_path)
+    builtin = builtin_experiments()
+    if name in builtin:
+        return Experiment.from_toml(builtin[name], name=name)
+    path = Path(name)
+    if path.suffix != ".toml" and not path.exists():
+        raise ValueError(
+            f"there is no experiment {name!r}{suggest(name, builtin)}. Known are "
+            f"{', '.join(builtin)}; or give a TOML file."
+        )
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not valid TOML: it is not UTF-8.") from error
+    return Experiment.from_toml(text, name=str(path))
+
+
+def load_run(directory: str | os.PathLike[str]) -> tuple[Experiment, RunDirectory]:
+    """The experiment of a run directory, and the directory."""
+    run = RunDirectory(directory)
+    text = run.config_text()
+    if not text:
+        raise ValueError(
+            f"{run.path} has no config.toml: its run was started from Python, by "
+            "evolve(), and can be continued or looked at from there."
+        )
+    return Experiment.from_toml(text, name=str(run.path / "config.toml")), run

@@ -1,0 +1,121 @@
+"""One setting: its type, how a person's value is understood, what is said if not."""
+
+import dataclasses
+import difflib
+import math
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+NONE = "none"
+"""How "no value" is written, since TOML has no word for it."""
+
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+_NAMES: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """The settings of one thing (a problem, a decoder, NEAT) and the thing's name."""
+
+    name: str
+    settings: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """A setting by its dotted key.
+
+    `kind` is int, float, bool or str; `is_list` makes it several of them; `is_optional`
+    lets it be None, written "none".
+    """
+
+    key: str
+    kind: type
+    default: Any
+    choices: tuple[str, ...] = ()
+    is_list: bool = False
+    is_optional: bool = False
+
+    def understand(self, value: Any) -> Any:
+        """The value of this setting, from TOML, a flag's text or Python."""
+        if value is None or value == NONE:
+            if self.is_optional:
+                return None
+            if value is None:
+                self._refuse(value)
+        if not self.is_list:
+            return self._one(value)
+        if isinstance(value, str):
+            value = [part.strip() for part in value.strip("[]()").split(",")]
+            value = [part for part in value if part]
+        if not isinstance(value, list | tuple):
+            self._refuse(value)
+        return tuple(self._one(part) for part in value)
+
+    def _one(self, value: Any) -> Any:
+        if isinstance(value, str) and self.kind is not str:
+            value = self._from_text(value)
+        if self.kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not self.kind:
+            self._refuse(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            self._refuse(value)
+        if self.choices and value not in self.choices:
+            raise ValueError(
+                f"{self.key} is {value!r}{suggest(value, self.choices)}. Choose one "
+                f"of {', '.join(self.choices)}."
+            )
+        return value
+
+    def _from_text(self, text: str) -> Any:
+        word = text.strip().lower()
+        if self.kind is bool:
+            if word in (*_TRUE, *_FALSE):
+                return word in _TRUE
+            self._refuse(text)
+        try:
+            return self.kind(word)
+        except ValueError:
+            self._refuse(text)
+
+    def _refuse(self, value: Any) -> typing.NoReturn:
+        wanted = _NAMES[self.kind]
+        if self.is_list:
+            wanted = f"a list, each of them {wanted}"
+        if self.is_optional:
+            wanted += f', or "{NONE}"'
+        raise ValueError(f"{self.key} is {value!r}, but must be {wanted}.")
+
+
+def setting_of(key: str, annotation: Any, default: Any) -> Setting | None:
+    """The setting for a field of a dataclass; None if it is not a plain value."""
+    is_optional = False
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        parts = [a for a in typing.get_args(annotation) if a is not types.NoneType]
+        is_optional = len(parts) < len(typing.get_args(annotation))
+        # a number may be given as int or float, a file as text or path
+        parts = [float] if set(parts) == {int, float} else parts
+        parts = [p for p in parts if p in _NAMES] or parts
+        annotation = parts[0]
+    if typing.get_origin(annotation) is typing.Literal:
+        return Setting(key, str, default, typing.get_args(annotation), False)
+    is_list = typing.get_origin(annotation) is tuple
+    if is_list:
+        annotation = typing.get_args(annotation)[0]
+    if annotation not in _NAMES:
+        return None
+    return Setting(key, annotation, default, (), is_list, is_optional)
+
+
+def suggest(name: Any, known: Iterable[str]) -> str:
+    """What was perhaps meant, ready to stand in a sentence."""
+    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.6)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,0 +1,56 @@
+"""TOML, to read and to write: tables of plain values, which is all that is needed."""
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+
+def parse_toml(text: str, where: str) -> dict[str, Any]:
+    """A TOML document; `where` names it in the error."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{where} is not valid TOML: {error}.") from error
+
+
+def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested tables as one, under dotted keys."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def dump_toml(flat: Mapping[str, Any]) -> str:
+    """Dotted keys as a document; a table for each prefix, in order of appearance."""
+    tables: dict[str, list[str]] = {"": []}
+    for key, value in flat.items():
+        table, _, name = key.rpartition(".")
+        tables.setdefault(table, []).append(f"{name} = {_value(value)}")
+    blocks = [
+        "\n".join(([f"[{table}]"] if table else []) + lines)
+        for table, lines in tables.items()
+        if lines
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return '"none"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else str(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    raise TypeError(f"TOML has no {type(value).__name__}.")
