@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..decoders import AbstractDecoder
-from ..neat import NEAT, Genome, NEATState, grow, tell_growing
+from ..neat import NEAT, Genome, NEATInfo, NEATState, grow, tell_growing
 from ..network import Networks
 from ._best import Best
 from ._compile_clock import compile_seconds
@@ -167,8 +167,24 @@ def _check(
             raise ValueError(f"{name} is {value}. Choose at least {least}.")
 
 
+# Rates and thresholds are leaves of the algorithm and so arguments here: all runs of a
+# process that agree in sizes, names and switches share what is compiled.
+
+
+@jax.jit
+def _init(algorithm: NEAT, key: Key[Array, ""]) -> NEATState:
+    return algorithm.init(key=key)
+
+
+@jax.jit
+def _tell(
+    algorithm: NEAT, state: NEATState, fitness: Array, key: Key[Array, ""]
+) -> tuple[NEATState, NEATInfo]:
+    return algorithm.tell(state, fitness, key=key)
+
+
 class _Run:
-    """The loop's fixed parts. `tell` is compiled once for the run and capacity."""
+    """The loop's fixed parts."""
 
     def __init__(
         self,
@@ -182,11 +198,15 @@ class _Run:
         self.algorithm, self.decoder, self.problem = algorithm, decoder, problem
         self.seed, self.limits, self.callbacks = seed, limits, callbacks
         self.key_init, self.key_run = jax.random.split(jax.random.key(seed))
-        self.tell = jax.jit(algorithm.tell)
+
+    def tell(
+        self, state: NEATState, fitness: Array, *, key: Key[Array, ""]
+    ) -> tuple[NEATState, NEATInfo]:
+        return _tell(self.algorithm, state, fitness, key)
 
     def start(self) -> NEATState:
         """The first population."""
-        state = jax.jit(self.algorithm.init)(key=self.key_init)
+        state = _init(self.algorithm, self.key_init)
         # Before anything is recorded, so that species keep their slots.
         while bool(state.is_truncated):
             state = self.algorithm.place_first(
@@ -204,7 +224,7 @@ class _Run:
                 f"the run in {directory.path} has seed {recorded}, not {self.seed}. "
                 "Continue it with its own seed, or start another run."
             )
-        like = jax.eval_shape(lambda key: self.algorithm.init(key=key), self.key_init)
+        like = jax.eval_shape(_init, self.algorithm, self.key_init)
         found = directory.read_checkpoint(like)
         done, state = (0, self.start()) if found is None else found
         size = state.population.node_id.shape[0]

@@ -1,0 +1,124 @@
+"""How often problems are solved, over many seeds, with Wilson intervals of 95 %.
+
+    python benchmarks/solve_rates.py          XOR, all configurations, 30 seeds
+    python benchmarks/solve_rates.py --seeds 5 --variant hidden full es
+    python benchmarks/solve_rates.py --experiment retina --seeds 10 --variant default
+
+For XOR the variants are the six connection configurations of rule emr, and rule es on
+the same grid; each must be solved in at least 27 of 30 runs for at least four of the
+six, and by es.
+"""
+
+import argparse
+import json
+import math
+import statistics
+import time
+from pathlib import Path
+
+from substrax.config import Experiment, load_experiment
+from substrax.substrate import CONFIGURATIONS
+
+WANTED_RATE = 0.9
+WANTED_CONFIGURATIONS = 4
+
+
+def wilson(successes: int, trials: int, z: float = 1.959964) -> tuple[float, float]:
+    """The interval of Wilson (1927) for a proportion."""
+    if not trials:
+        return 0.0, 1.0
+    rate = successes / trials
+    denominator = 1 + z * z / trials
+    centre = (rate + z * z / (2 * trials)) / denominator
+    spread = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
+    return max(0.0, centre - spread / denominator), min(
+        1.0, centre + spread / denominator
+    )
+
+
+def variant_of(experiment: Experiment, variant: str) -> Experiment:
+    if variant == "default":
+        return experiment
+    if variant in CONFIGURATIONS:
+        return experiment.with_settings({"rule": "emr", "connections": variant})
+    return experiment.with_settings({"rule": variant})
+
+
+def measure(experiment: Experiment, seeds: range) -> list[dict]:
+    """A run for each seed."""
+    runs = []
+    for seed in seeds:
+        began = time.perf_counter()
+        result = experiment.with_settings({"seed": seed}).evolve()
+        runs.append(
+            {
+                "seed": seed,
+                "is_solved": result.is_solved,
+                "solved_at": result.solved_at,
+                "best_fitness": result.best_fitness,
+                "generations": result.generations,
+                "seconds": time.perf_counter() - began,
+            }
+        )
+    return runs
+
+
+def row(variant: str, runs: list[dict]) -> str:
+    """A line of the table."""
+    solved = [run["solved_at"] for run in runs if run["is_solved"]]
+    low, high = wilson(len(solved), len(runs))
+    median = f"{statistics.median(solved):.0f}" if solved else "-"
+    latest = f"{max(solved)}" if solved else "-"
+    worst = min(run["best_fitness"] or 0.0 for run in runs)
+    seconds = sum(run["seconds"] for run in runs)
+    return (
+        f"{variant:<14} {len(solved):>3} of {len(runs):<3}  [{low:.2f}, {high:.2f}]"
+        f" {median:>10} {latest:>7} {worst:>9.4f} {seconds:>8.0f}"
+    )
+
+
+def verdict(rates: dict[str, float]) -> str | None:
+    """Whether the rates asked for were reached, if all variants were run."""
+    if not {*CONFIGURATIONS, "es"} <= rates.keys():
+        return None
+    num_good = sum(rates[name] >= WANTED_RATE for name in CONFIGURATIONS)
+    is_good = num_good >= WANTED_CONFIGURATIONS and rates["es"] >= WANTED_RATE
+    return (
+        f"{num_good} of {len(CONFIGURATIONS)} configurations reach "
+        f"{WANTED_RATE:.0%} (wanted: {WANTED_CONFIGURATIONS}), es "
+        f"{'does' if rates['es'] >= WANTED_RATE else 'does not'}: "
+        f"{'holds' if is_good else 'does not hold'}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="How often a problem is solved.")
+    parser.add_argument("--experiment", default="xor")
+    parser.add_argument("--seeds", type=int, default=30)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--variant", nargs="+", default=[*CONFIGURATIONS, "es"])
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--out", type=Path, help="also write every run as JSON")
+    arguments = parser.parse_args()
+    changes = dict(text.split("=", 1) for text in arguments.set)
+    experiment = load_experiment(arguments.experiment).with_settings(changes)
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+    print(
+        f"{experiment.name}: population {experiment.neat.settings['population_size']},"
+        f" at most {experiment.run.generations} generations, seeds {seeds[0]} to"
+        f" {seeds[-1]}"
+    )
+    print("variant          solved   95 % interval   median  latest     worst  seconds")
+    every, rates = {}, {}
+    for variant in arguments.variant:
+        runs = every[variant] = measure(variant_of(experiment, variant), seeds)
+        rates[variant] = sum(run["is_solved"] for run in runs) / len(runs)
+        print(row(variant, runs), flush=True)
+    if (text := verdict(rates)) is not None:
+        print(text)
+    if arguments.out:
+        arguments.out.write_text(json.dumps(every, indent=1))
+
+
+if __name__ == "__main__":
+    main()
