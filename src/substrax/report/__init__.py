@@ -9,3 +9,4 @@ from ._history import plot_species as plot_species
 from ._style import save_figure as save_figure
 from ._substrate import plot_link_classes as plot_link_classes
 from ._substrate import plot_substrate as plot_substrate
+from ._write import write_report as write_report

@@ -110,13 +110,17 @@ def _prepare(axes: "Axes", note: str) -> None:
 
 def _background(axes: "Axes", level: int) -> None:
     """Inactive cells: a pale plane, with the lines of coarse levels."""
+    from matplotlib.collections import LineCollection
     from matplotlib.patches import Rectangle
 
     axes.add_patch(Rectangle((-1, -1), 2, 2, fc="#ececec", ec="none", zorder=0))
     if level <= 4:
-        for at in np.linspace(-1, 1, 2 ** (level + 1) + 1)[1:-1]:
-            axes.plot([at, at], [-1, 1], color="white", lw=0.4, zorder=2)
-            axes.plot([-1, 1], [at, at], color="white", lw=0.4, zorder=2)
+        at = np.linspace(-1, 1, 2 ** (level + 1) + 1)[1:-1]
+        lines = [[(a, -1), (a, 1)] for a in at] + [[(-1, a), (1, a)] for a in at]
+        axes.add_collection(
+            LineCollection(lines, colors="white", linewidths=0.4, zorder=2),
+            autolim=False,
+        )
 
 
 def _draw_weights(axes: "Axes", cells: ActiveCells, level: int, largest: float):

@@ -76,7 +76,8 @@ def style() -> Iterator[None]:
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_SETTINGS)
+        for name, value in _SETTINGS.items():
+            matplotlib.rcParams[name] = value  # pyright: ignore[reportArgumentType]
         yield
 
 
@@ -107,6 +108,8 @@ def save_figure(figure: "Figure", path: Path | str) -> list[Path]:
     path = Path(path)
     files = [path.with_suffix(".png"), path.with_suffix(".svg")]
     with style():
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # as it is now, for both
         figure.savefig(files[0], dpi=DPI, metadata={"Software": None})
         figure.savefig(
             files[1], dpi=DPI, metadata={"Date": None, "Creator": "substrax"}

@@ -95,7 +95,7 @@ def plot_link_classes(network: Networks) -> "Figure | None":
         for place, name in zip(axes, present, strict=False):
             show_plane(place, labels=False)
             frame_plane(place)
-            _draw_classes(place, network, (name,))
+            _draw_classes(place, network, (name,), 2 * _POINT)
             _draw_nodes(place, network, scale=0.4)
             place.set_title(f"{name}: {int(masks[name].sum())}", pad=3)
         return figure
@@ -138,23 +138,31 @@ def _lines(network: Networks, links: np.ndarray, name: str) -> np.ndarray:
 
 
 def _pens(
-    network: Networks, links: np.ndarray
+    network: Networks, links: np.ndarray, point: float = _POINT
 ) -> tuple[Float[np.ndarray, " drawn"], float]:
     """Widths of lines, and an opacity under which together they do not turn solid.
 
-    Laid over the plane evenly, lines of this opacity would cover 60 % of the ink.
+    Lines of this opacity, laid evenly over the part of the plane that they span, would
+    let half of it shine through.
     """
     weight = np.abs(network.link_weight).astype(np.float64)
     size = weight[links] / max(float(weight.max(initial=0)), 1e-12)
     thin = float(np.clip((800 / max(1, links.size)) ** 0.3, 0.4, 1.0))
     width = thin * (0.35 + 1.25 * size)
-    ends = network.node_point[network.link_target[links]]
-    length = np.hypot(*(ends - network.node_point[network.link_source[links]]).T)
-    layers = float((length * width).sum()) * _POINT / 4.0
-    return width, float(np.clip(1 - 0.4 ** (1 / max(layers, 1e-9)), 0.02, 0.85))
+    start = network.node_point[network.link_source[links]]
+    end = network.node_point[network.link_target[links]]
+    both = np.concatenate([start, end])
+    area = float(np.prod(np.maximum(np.ptp(both, axis=0), 0.3))) if links.size else 1.0
+    inked = float((np.hypot(*(end - start).T) * width).sum()) * point
+    return width, float(np.clip(1 - 0.5 ** (area / max(inked, 1e-9)), 0.02, 0.8))
 
 
-def _draw_classes(axes: "Axes", network: Networks, names: tuple[str, ...]) -> None:
+def _draw_classes(
+    axes: "Axes",
+    network: Networks,
+    names: tuple[str, ...],
+    point: float = _POINT,
+) -> None:
     from matplotlib.collections import LineCollection
 
     order = _strongest(network)
@@ -163,7 +171,7 @@ def _draw_classes(axes: "Axes", network: Networks, names: tuple[str, ...]) -> No
     # The rarest class on top, where it is seen.
     for name in sorted(names, key=lambda n: -drawn[n].size):
         links = drawn[name]
-        width, opacity = _pens(network, links)
+        width, opacity = _pens(network, links, point)
         axes.add_collection(
             LineCollection(
                 list(_lines(network, links, name)),

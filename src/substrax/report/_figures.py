@@ -1,0 +1,192 @@
+"""Which figures a run has, with the words that go with them."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..decoders import Direct, Discovered, HyperNEAT
+from ..evolve import Best
+from ..network import describe
+from ..substrate import ESRule
+from ._fields import plot_fields
+from ._graph import plot_genome
+from ._grid import plot_grid
+from ._history import plot_fitness, plot_growth, plot_species
+from ._run import Run
+from ._substrate import MAX_DRAWN_LINKS, link_masks, plot_link_classes, plot_substrate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Picture:
+    """A figure with its name (of its files), its part of the page, and its words."""
+
+    name: str
+    part: str
+    title: str
+    caption: str
+    alt: str
+    figure: "Figure"
+
+
+def pictures(run: Run) -> Iterator[Picture]:
+    """The figures of a run, one after the other; those that make sense for it."""
+    yield from _history(run)
+    if run.best is not None:
+        yield from _genome(run, run.best)
+        yield from _network(run.best)
+
+
+def _number(value: object) -> str:
+    return "none" if value is None else f"{value:.4g}"
+
+
+def _history(run: Run) -> Iterator[Picture]:
+    first, last = run.metrics[0], run.metrics[-1]
+    target = "" if run.target is None else f" The target is {run.target:g}."
+    yield Picture(
+        "fitness",
+        "overview",
+        "Fitness over generations",
+        "Best and mean fitness of each generation, and the best so far." + target,
+        f"Line chart. The best fitness so far goes from {_number(first['best_ever'])} "
+        f"in generation {first['generation']} to {_number(last['best_ever'])} in "
+        f"generation {last['generation']}; the mean ends at "
+        f"{_number(last['mean_fitness'])}.{target}",
+        plot_fitness(run.metrics, run.target),
+    )
+    species = plot_species(run.metrics)
+    if species is not None:
+        yield Picture(
+            "species",
+            "evolution",
+            "Species",
+            "How many genomes each species had, the oldest at the bottom; the larger "
+            "ones are numbered.",
+            f"Stacked areas, one for each species: {first['num_species']} species in "
+            f"the first generation, {last['num_species']} in the last.",
+            species,
+        )
+    yield Picture(
+        "growth",
+        "evolution",
+        "Nodes and links",
+        "Hidden nodes and links of networks (the generation's best, and the mean over "
+        "the population), sizes of genomes, and how many networks had no hidden node.",
+        f"Four line charts. The best network has {first['best_hidden']} hidden nodes "
+        f"and {first['best_network_links']} links in the first generation, "
+        f"{last['best_hidden']} and {last['best_network_links']} in the last.",
+        plot_growth(run.metrics),
+    )
+
+
+def _genome(run: Run, best: Best) -> Iterator[Picture]:
+    decoder = run.decoder
+    if decoder is None:
+        return
+    if isinstance(decoder, Discovered | HyperNEAT):
+        inputs = list(decoder.reading.coordinates)
+        outputs = ["weight", "LEO"][: decoder.num_genome_outputs]
+        what = "CPPN"
+    else:
+        inputs = [f"in {k}" for k in range(decoder.num_genome_inputs)]
+        outputs = [f"out {k}" for k in range(decoder.num_genome_outputs)]
+        what = "network" if isinstance(decoder, Direct) else "genome"
+    genome = best.genome
+    enabled = int(np.asarray(genome.link_enabled).sum())
+    disabled = int(genome.num_links) - enabled
+    left_out = f" {disabled} disabled links are left out." if disabled else ""
+    yield Picture(
+        "genome",
+        "cppn",
+        f"The best {what} as a graph",
+        "Inputs below, outputs above. Boxes give a node's activation and bias; lines "
+        "are links, blue for positive and orange for negative weights, wider for "
+        f"larger ones. What leads to no output is pale.{left_out}",
+        f"Graph of the best {what}: {int(genome.num_nodes)} nodes, {enabled} enabled "
+        "links.",
+        plot_genome(genome, input_names=inputs, output_names=outputs),
+    )
+    fields = plot_fields(decoder, genome)
+    if fields is not None:
+        yield Picture(
+            "fields",
+            "cppn",
+            "The best CPPN as a pattern",
+            "The weight of a link between the cross and each place of the plane: from "
+            "inputs (links go out), and to outputs (links come in). Grey: LEO forbids "
+            "the link.",
+            "Maps of the weight over the plane, one for each input or output shown.",
+            fields,
+        )
+    grid = plot_grid(decoder, genome, best.network)
+    if grid is not None:
+        assert isinstance(decoder, Discovered)
+        is_tree = isinstance(decoder.rule, ESRule)
+        rule = (
+            "Coloured cells are those that the quadtree has"
+            if is_tree
+            else "Coloured cells are active: their parent is, and the pattern varies "
+            "enough over them and their siblings"
+        )
+        yield Picture(
+            "grid",
+            "grid",
+            "Active cells, level by level",
+            f"{rule}. The colour is the weight seen from the cross, a black dot a "
+            "link. The last row counts the inputs for which a cell is active; orange "
+            "dots are hidden nodes of the network.",
+            f"Grid of {decoder.rule.depth + 1} levels for some inputs and for all of "
+            "them together, with the number of active cells under each panel.",
+            grid,
+        )
+
+
+def _network(best: Best) -> Iterator[Picture]:
+    network = best.network
+    figure = plot_substrate(network)
+    if figure is None:
+        return
+    description = describe(network)
+    num_links = description.num_links
+    left_out = ""
+    if num_links > MAX_DRAWN_LINKS:
+        left_out = f" The {MAX_DRAWN_LINKS} strongest of {num_links} links are drawn."
+    words = str(description).replace("\n", "; ")
+    yield Picture(
+        "substrate",
+        "network",
+        "Links by class",
+        "Nodes where they lie on the plane; forward links run upwards, backward ones "
+        f"downwards, lateral ones at one height. Wider lines are stronger.{left_out}",
+        f"The best network on its substrate: {words}",
+        figure,
+    )
+    if not num_links:
+        return
+    weights = plot_substrate(network, colour="weight")
+    assert weights is not None
+    yield Picture(
+        "weights",
+        "network",
+        "Links by weight",
+        f"The same links, coloured by weight.{left_out}",
+        f"The best network, {num_links} links coloured by weight from "
+        f"{network.link_weight.min():.3g} to {network.link_weight.max():.3g}.",
+        weights,
+    )
+    classes = plot_link_classes(network)
+    if classes is not None:
+        counts = ", ".join(f"{m.sum()} {n}" for n, m in link_masks(network).items())
+        yield Picture(
+            "classes",
+            "network",
+            "Each class by itself",
+            "Links of each class in a panel of its own.",
+            f"Small pictures of the network, one for each class of links: {counts}.",
+            classes,
+        )

@@ -1,0 +1,342 @@
+"""The page: what is said about a run, and in which order."""
+
+import importlib.resources
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..cppn import ACTIVATION_NAMES
+from ..decoders import Direct, Discovered, HyperNEAT
+from ..neat import Genome
+from ..network import Description, describe
+from ..substrate import ESRule
+from ._figures import Picture
+from ._html import (
+    card,
+    code,
+    columns,
+    escape,
+    facts,
+    note,
+    numbers,
+    page,
+    pairs,
+    paragraph,
+    picture,
+)
+from ._run import Run
+
+Pictures = Sequence[tuple[Picture, Sequence[Path]]]
+
+_KEY_SETTINGS = (
+    "problem.name",
+    "decoder.name",
+    "decoder.depth",
+    "decoder.connections",
+    "neat.preset",
+    "neat.population_size",
+    "run.generations",
+    "run.seed",
+)
+
+
+def make_page(run: Run, shown: Pictures) -> str:
+    """The document for a run and its pictures."""
+    description = None if run.best is None else describe(run.best.network)
+    assets = importlib.resources.files("substrax") / "report" / "assets"
+    sections = [
+        ("overview", "Overview", _overview(run, description, shown)),
+        ("evolution", "Evolution", _evolution(run, shown)),
+        ("cppn", _genome_label(run), _genome(run, shown)),
+        ("grid", "Grid", _grid(run, shown)),
+        ("network", "Network", _network(run, description, shown)),
+        ("run", "Run", _reproduce(run)),
+    ]
+    return page(
+        title=f"substrax: {run.name}",
+        header=_header(run),
+        sections=[section for section in sections if section[2]],
+        footer=paragraph(
+            "This page needs no network: everything is in it. Figures for a paper lie "
+            "beside it in the folder figures, as PNG (300 dpi) and SVG."
+        ),
+        css=(assets / "page.css").read_text("utf-8"),
+        js=(assets / "page.js").read_text("utf-8"),
+    )
+
+
+def _some(shown: Pictures, part: str) -> list[str]:
+    return [picture(item, files) for item, files in shown if item.part == part]
+
+
+def _header(run: Run) -> str:
+    verdicts = {True: ("solved", "good"), False: ("not solved", "bad"), None: ("", "")}
+    word, kind = verdicts[run.is_solved]
+    decoder = "" if run.decoder is None else f" with {_decoder_name(run)}"
+    verdict = f' <span class="verdict {kind}">{escape(word)}</span>:' if word else ""
+    return (
+        f"<h1>{escape(run.name)}{escape(decoder)}</h1>"
+        f'<p class="lead">{verdict} stopped after {_generations(run)} because '
+        f"{escape(run.reason)}.</p>"
+        if run.experiment is not None or run.is_solved
+        else f"<h1>{escape(run.name)}{escape(decoder)}</h1>"
+        f'<p class="lead">{verdict} {_generations(run)}.</p>'
+    )
+
+
+def _generations(run: Run) -> str:
+    return f"{len(run.metrics)} generation{'' if len(run.metrics) == 1 else 's'}"
+
+
+def _decoder_name(run: Run) -> str:
+    decoder = run.decoder
+    if isinstance(decoder, Direct):
+        return "NEAT"
+    if isinstance(decoder, Discovered):
+        is_tree = isinstance(decoder.rule, ESRule)
+        return "ES-HyperNEAT" if is_tree else "EMR-HyperNEAT"
+    return type(decoder).__name__
+
+
+def _overview(run: Run, description: Description | None, shown: Pictures) -> str:
+    seconds = f"{run.compile_seconds:.1f} s of it compiling"
+    boxes = [
+        ("Generations", str(len(run.metrics)), run.reason),
+        ("Time", f"{run.seconds:.1f} s", seconds),
+        ("Seed", str(run.facts.get("seed", "unknown")), ""),
+    ]
+    parts = []
+    if run.best is None or description is None:
+        text = "no evaluation succeeded, so there is no best network to show."
+        parts.append(note("Nothing found:", text))
+    else:
+        target = "" if run.target is None else f"target {run.target:g}"
+        found = f"found in generation {run.best.generation}"
+        boxes = [
+            ("Best fitness", f"{run.best.fitness:.6g}", target),
+            ("Hidden nodes", str(description.num_hidden), found),
+            ("Links", str(description.num_links), _depth(description)),
+            *boxes,
+        ]
+    cards = _some(shown, "overview")
+    if description is not None:
+        if description.diagnosis:
+            parts.append(note("Why this network does little:", description.diagnosis))
+        cards.append(_result(run, description))
+    return facts(boxes) + "".join(parts) + columns(cards)
+
+
+def _depth(description: Description) -> str:
+    if description.depth is None:
+        return "recurrent"
+    return f"the longest way has {description.depth}"
+
+
+def _result(run: Run, description: Description) -> str:
+    content = "".join(paragraph(line) for line in str(description).splitlines()[:2])
+    table = run.truth_table()
+    if table is not None:
+        num_inputs, num_outputs = table.inputs.shape[1], table.targets.shape[1]
+        suffix = (lambda k: "") if num_outputs == 1 else (lambda k: f" {k}")
+        content += numbers(
+            [
+                *(f"in {k}" for k in range(num_inputs)),
+                *(f"wanted{suffix(k)}" for k in range(num_outputs)),
+                *(f"output{suffix(k)}" for k in range(num_outputs)),
+            ],
+            [
+                [
+                    *(f"{v:g}" for v in row),
+                    *(f"{v:g}" for v in wanted),
+                    *(f"{v:.4f}" for v in got),
+                ]
+                for row, wanted, got in zip(
+                    table.inputs, table.targets, table.outputs, strict=True
+                )
+            ],
+            "What the best network answers",
+        )
+    measures = run.measures()
+    if measures:
+        rows = [(k.replace("_", " "), f"{v:.6g}") for k, v in measures.items()]
+        content += pairs(rows, "Measures of the best network")
+    return card("The best network", content)
+
+
+def _evolution(run: Run, shown: Pictures) -> str:
+    failed = sum(int(line.get("num_failed") or 0) for line in run.metrics)
+    parts = []
+    if failed:
+        text = f"{failed} fitness values were not finite and counted as failed."
+        parts.append(note("Failed evaluations:", text))
+    first, last = run.metrics[0], run.metrics[-1]
+    population = sum(s["size"] for s in first.get("species_size") or ())
+    steady = (run.seconds - run.compile_seconds) / len(run.metrics)
+    rows: list[tuple[str, object]] = [
+        ("generations", len(run.metrics)),
+        ("population", population or "unknown"),
+        ("networks evaluated", population * len(run.metrics) or "unknown"),
+        ("seconds", f"{run.seconds:.2f}, compiling {run.compile_seconds:.2f}"),
+        ("seconds per generation", f"{steady:.3f} without compiling"),
+        ("mean fitness", f"{_change(first, last, 'mean_fitness')}"),
+        ("species", f"{_change(first, last, 'num_species')}"),
+        ("compatibility threshold", f"{_change(first, last, 'threshold')}"),
+        ("genes of genomes, nodes", f"{_change(first, last, 'mean_genome_nodes')}"),
+        ("genes of genomes, links", f"{_change(first, last, 'mean_genome_links')}"),
+    ]
+    species, *others = _some(shown, "evolution")
+    return "".join(parts) + columns([species, card("In numbers", pairs(rows)), *others])
+
+
+def _change(first: dict[str, Any], last: dict[str, Any], name: str) -> str:
+    """A number at the beginning and at the end."""
+    begin, end = first.get(name), last.get(name)
+    if begin is None or end is None:
+        return "unknown"
+    return f"{begin:.4g} at first, {end:.4g} at last"
+
+
+def _genome_label(run: Run) -> str:
+    return "Genome" if isinstance(run.decoder, Direct) else "CPPN"
+
+
+def _genome(run: Run, shown: Pictures) -> str:
+    if run.best is None:
+        return ""
+    if run.decoder is None:
+        return note(
+            "Not shown:",
+            "this run was started from Python and does not say how genomes are read. "
+            "Give write_report the decoder to see them.",
+        )
+    graph, *others = _some(shown, "cppn")
+    return columns([graph, card("Genes", _genes(run.best.genome)), *others])
+
+
+def _genes(genome: Genome) -> str:
+    """Nodes and links of a genome as tables; long ones can be folded away."""
+    nodes = [
+        (int(i), ACTIVATION_NAMES[int(a)], f"{float(b):.4f}")
+        for i, a, b, there in zip(
+            genome.node_id,
+            genome.node_activation,
+            genome.node_bias,
+            genome.node_mask,
+            strict=True,
+        )
+        if there
+    ]
+    links = [
+        (int(s), int(t), f"{float(w):.4f}", "on" if on else "off")
+        for s, t, w, on, there in zip(
+            genome.link_source,
+            genome.link_target,
+            genome.link_weight,
+            genome.link_enabled,
+            genome.link_mask,
+            strict=True,
+        )
+        if there
+    ]
+    tables = (
+        (f"{len(nodes)} nodes", ("node", "activation", "bias"), nodes),
+        (f"{len(links)} links", ("from", "to", "weight", "switch"), links),
+    )
+    text = "Inputs come first, then outputs, then hidden nodes."
+    return paragraph(text) + "".join(
+        f"<details{' open' if len(rows) <= 10 else ''}><summary>{title}</summary>"
+        f"{numbers(head, rows, '')}</details>"
+        for title, head, rows in tables
+    )
+
+
+def _grid(run: Run, shown: Pictures) -> str:
+    parts = _some(shown, "grid")
+    if parts:
+        return columns(parts)
+    if run.best is None or run.decoder is None:
+        return ""
+    if isinstance(run.decoder, HyperNEAT):
+        text = "the substrate was given by hand (HyperNEAT); nothing is discovered."
+    else:
+        text = "the genome is the network; it has no substrate and no grid."
+    return note("No grid:", text)
+
+
+def _network(run: Run, description: Description | None, shown: Pictures) -> str:
+    if run.best is None or description is None:
+        return ""
+    parts = []
+    if description.diagnosis:
+        parts.append(note("Why this network does little:", description.diagnosis))
+    pictures = _some(shown, "network")
+    if not pictures:
+        parts.append(
+            paragraph(
+                "The nodes of this network lie nowhere: the genome is the network, and "
+                "is drawn there."
+            )
+        )
+    lines = str(description).splitlines()
+    return paragraph("; ".join(lines[:2]) + ".") + "".join(parts) + columns(pictures)
+
+
+def _reproduce(run: Run) -> str:
+    device = run.facts.get("device", {})
+    host = run.facts.get("host", {})
+    rows: list[tuple[str, object]] = []
+    if run.experiment is not None:
+        settings = run.experiment.settings()
+        rows += [(k, settings[k]) for k in _KEY_SETTINGS if k in settings]
+    else:
+        rows.append(("seed", run.facts.get("seed", "unknown")))
+    rows += [
+        ("started", run.facts.get("started", "unknown")),
+        ("device", f"{device.get('count', '?')} x {device.get('kind', 'unknown')}"),
+        (
+            "host",
+            f"{host.get('system', '')} {host.get('machine', '')}, "
+            f"{host.get('cores', '?')} cores",
+        ),
+        ("stopped because", run.reason),
+    ]
+    cards = [card("This run", pairs(rows))]
+    versions = run.facts.get("versions", {})
+    if versions:
+        cards.append(card("Versions", pairs(versions.items())))
+    content = columns(cards)
+    if run.config_text:
+        command = "substrax run config.toml --out again\nsubstrax report again"
+        content += card(
+            "Run it again",
+            paragraph(
+                "In the directory of this run. The configuration holds the seed; with "
+                "the same versions on the same kind of device, every number comes out "
+                "the same."
+            )
+            + code(command)
+            + "<details><summary>config.toml: all settings</summary>"
+            + code(run.config_text)
+            + "</details>"
+            + _files(run),
+        )
+    else:
+        text = "This run was started from Python: call evolve() again with this seed."
+        content += card("Run it again", paragraph(text) + _files(run))
+    return content
+
+
+def _files(run: Run) -> str:
+    names = (
+        "config.toml",
+        "run.json",
+        "metrics.jsonl",
+        "best.json",
+        "best.safetensors",
+    )
+    links = "".join(
+        f'<a href="../{name}" download>{name}</a>'
+        for name in names
+        if (run.path / name).exists()
+    )
+    return f'<p class="files">Beside the report: {links}</p>'

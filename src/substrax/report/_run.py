@@ -1,0 +1,151 @@
+"""What a report is about: a run directory, read once."""
+
+import dataclasses
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..config import Experiment
+from ..decoders import AbstractDecoder
+from ..evolve import Best, RunDirectory, StopReason
+from ..network import Networks, evaluate
+from ..problems import XOR, AbstractProblem, ArrayProblem, Parity
+
+_MAX_ROWS = 32
+"""Rows of a truth table that a reader looks at."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """All that a report shows. `experiment` is None for a run made from Python."""
+
+    path: Path
+    metrics: list[dict[str, Any]]
+    best: Best | None
+    facts: dict[str, Any]
+    config_text: str
+    experiment: Experiment | None
+    decoder: AbstractDecoder | None
+    problem: AbstractProblem | None
+
+    @staticmethod
+    def read(
+        directory: str | os.PathLike[str],
+        decoder: AbstractDecoder | None = None,
+        problem: AbstractProblem | None = None,
+    ) -> "Run":
+        """Reads a directory; what its configuration does not say may be given."""
+        run = RunDirectory(directory)
+        metrics = run.metrics()
+        if not metrics:
+            raise ValueError(
+                f"the run in {run.path} has not finished a generation yet, so there is "
+                f"nothing to report. Continue it with `substrax resume {run.path}`."
+            )
+        text = run.config_text()
+        experiment = None
+        if text:
+            experiment = Experiment.from_toml(text, name=str(run.path / "config.toml"))
+            parts = experiment.build()
+            decoder, problem = decoder or parts.decoder, problem or parts.problem
+        return Run(
+            path=run.path,
+            metrics=metrics,
+            best=run.best(),
+            facts=run.facts(),
+            config_text=text,
+            experiment=experiment,
+            decoder=decoder,
+            problem=problem,
+        )
+
+    @property
+    def name(self) -> str:
+        if self.problem is not None:
+            return self.problem.name
+        return self.path.resolve().name
+
+    @property
+    def target(self) -> float | None:
+        """The fitness that was enough, if the run had one."""
+        target = None
+        if self.experiment is not None:
+            target = self.experiment.run.target
+        if target is None and self.problem is not None:
+            target = self.problem.target
+        return target if target is not None and math.isfinite(target) else None
+
+    @property
+    def is_solved(self) -> bool | None:
+        """Whether the target was reached; None if it is not known."""
+        if self.target is None:
+            return None
+        return self.best is not None and self.best.fitness >= self.target
+
+    @property
+    def seconds(self) -> float:
+        return sum(float(line.get("seconds") or 0.0) for line in self.metrics)
+
+    @property
+    def compile_seconds(self) -> float:
+        return sum(float(line.get("compile_seconds") or 0.0) for line in self.metrics)
+
+    @property
+    def reason(self) -> str:
+        """Why the run ended, as far as its files tell."""
+        if self.is_solved:
+            return StopReason.TARGET.sentence
+        if self.experiment is None:
+            return "not recorded: it was started from Python"
+        settings = self.experiment.run
+        done = len(self.metrics)
+        if done >= settings.generations:
+            return StopReason.GENERATIONS.sentence
+        improved = -1 if self.best is None else self.best.generation
+        if settings.patience is not None and done - 1 - improved >= settings.patience:
+            return StopReason.PATIENCE.sentence
+        if settings.seconds is not None and self.seconds >= settings.seconds:
+            return StopReason.SECONDS.sentence
+        return "it was interrupted, or is still running"
+
+    def measures(self) -> dict[str, float]:
+        """What the problem says about the best network, besides its fitness."""
+        if self.problem is None or self.best is None:
+            return {}
+        return self.problem.measures(self.best.network)
+
+    def truth_table(self) -> "TruthTable | None":
+        """Every row of a small problem with what the best network answers."""
+        if self.problem is None or self.best is None:
+            return None
+        return truth_table(self.problem, self.best.network)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TruthTable:
+    """Inputs, what should come out, and what does; a row for each sample."""
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    outputs: np.ndarray
+
+
+def truth_table(problem: AbstractProblem, network: Networks) -> TruthTable | None:
+    """The truth table of a network, if the problem is small enough to have one."""
+    if isinstance(problem, XOR | Parity):
+        num_bits = problem.num_inputs - 1
+        rows = np.arange(1 << num_bits)
+        bits = (rows[:, None] >> np.arange(num_bits)[::-1]) & 1
+        inputs = np.column_stack([bits, np.ones(len(rows))]).astype(np.float64)
+        targets = (bits.sum(axis=1) % 2).astype(np.float64)[:, None]
+    elif isinstance(problem, ArrayProblem):
+        inputs, targets = problem.inputs, problem.targets
+    else:
+        return None
+    if len(inputs) > _MAX_ROWS or inputs.shape[1] + targets.shape[1] > 12:
+        return None
+    outputs = evaluate(network, inputs.astype(network.dtype))[0]
+    return TruthTable(inputs, targets, outputs)
