@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..decoders import Direct, Discovered, HyperNEAT
+from ..decoders import AbstractDecoder, Direct, Discovered, HyperNEAT
 from ..evolve import Best
 from ..network import describe
 from ..substrate import ESRule
@@ -84,18 +84,23 @@ def _history(run: Run) -> Iterator[Picture]:
     )
 
 
+def terminal_names(decoder: AbstractDecoder) -> tuple[list[str], list[str]]:
+    """What the inputs and outputs of a genome are called."""
+    if isinstance(decoder, Discovered | HyperNEAT):
+        names = ["weight", "LEO"][: decoder.num_genome_outputs]
+        return list(decoder.reading.coordinates), names
+    return (
+        [f"in {k}" for k in range(decoder.num_genome_inputs)],
+        [f"out {k}" for k in range(decoder.num_genome_outputs)],
+    )
+
+
 def _genome(run: Run, best: Best) -> Iterator[Picture]:
     decoder = run.decoder
     if decoder is None:
         return
-    if isinstance(decoder, Discovered | HyperNEAT):
-        inputs = list(decoder.reading.coordinates)
-        outputs = ["weight", "LEO"][: decoder.num_genome_outputs]
-        what = "CPPN"
-    else:
-        inputs = [f"in {k}" for k in range(decoder.num_genome_inputs)]
-        outputs = [f"out {k}" for k in range(decoder.num_genome_outputs)]
-        what = "network" if isinstance(decoder, Direct) else "genome"
+    inputs, outputs = terminal_names(decoder)
+    what = "network" if isinstance(decoder, Direct) else "CPPN"
     genome = best.genome
     enabled = int(np.asarray(genome.link_enabled).sum())
     disabled = int(genome.num_links) - enabled

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from ..cppn import ACTIVATION_NAMES
-from ..decoders import Direct, Discovered, HyperNEAT
+from ..decoders import Direct, Discovered
 from ..neat import Genome
 from ..network import Description, describe
 from ..substrate import ESRule
-from ._figures import Picture
+from ._figures import Picture, terminal_names
 from ._html import (
     card,
     code,
@@ -47,8 +47,8 @@ def make_page(run: Run, shown: Pictures) -> str:
     sections = [
         ("overview", "Overview", _overview(run, description, shown)),
         ("evolution", "Evolution", _evolution(run, shown)),
-        ("cppn", _genome_label(run), _genome(run, shown)),
-        ("grid", "Grid", _grid(run, shown)),
+        ("cppn", _genome_label(run), _genome(run, description, shown)),
+        ("grid", "Grid", _grid(shown)),
         ("network", "Network", _network(run, description, shown)),
         ("run", "Run", _reproduce(run)),
     ]
@@ -129,7 +129,7 @@ def _overview(run: Run, description: Description | None, shown: Pictures) -> str
 def _depth(description: Description) -> str:
     if description.depth is None:
         return "recurrent"
-    return f"the longest way has {description.depth}"
+    return f"{description.depth} on the longest way"
 
 
 def _result(run: Run, description: Description) -> str:
@@ -197,11 +197,11 @@ def _change(first: dict[str, Any], last: dict[str, Any], name: str) -> str:
 
 
 def _genome_label(run: Run) -> str:
-    return "Genome" if isinstance(run.decoder, Direct) else "CPPN"
+    return "Network" if isinstance(run.decoder, Direct) else "CPPN"
 
 
-def _genome(run: Run, shown: Pictures) -> str:
-    if run.best is None:
+def _genome(run: Run, description: Description | None, shown: Pictures) -> str:
+    if run.best is None or description is None:
         return ""
     if run.decoder is None:
         return note(
@@ -210,13 +210,19 @@ def _genome(run: Run, shown: Pictures) -> str:
             "Give write_report the decoder to see them.",
         )
     graph, *others = _some(shown, "cppn")
-    return columns([graph, card("Genes", _genes(run.best.genome)), *others])
+    names = [name for side in terminal_names(run.decoder) for name in side]
+    num_inputs = run.decoder.num_genome_inputs
+    genes = card("Genes", _genes(run.best.genome, names, num_inputs))
+    # For plain NEAT this is the network, so this is where its flaws are told.
+    intro = _words(description) if isinstance(run.decoder, Direct) else ""
+    return intro + columns([graph, genes, *others])
 
 
-def _genes(genome: Genome) -> str:
-    """Nodes and links of a genome as tables; long ones can be folded away."""
+def _genes(genome: Genome, names: list[str], num_inputs: int) -> str:
+    """Nodes and links of a genome as tables; long ones are folded."""
+    name = lambda i: names[i] if i < len(names) else f"hidden {i}"
     nodes = [
-        (int(i), ACTIVATION_NAMES[int(a)], f"{float(b):.4f}")
+        (name(int(i)), ACTIVATION_NAMES[int(a)], f"{float(b):.4f}")
         for i, a, b, there in zip(
             genome.node_id,
             genome.node_activation,
@@ -224,10 +230,10 @@ def _genes(genome: Genome) -> str:
             genome.node_mask,
             strict=True,
         )
-        if there
+        if there and int(i) >= num_inputs
     ]
     links = [
-        (int(s), int(t), f"{float(w):.4f}", "on" if on else "off")
+        (name(int(s)), name(int(t)), f"{float(w):.4f}", "on" if on else "off")
         for s, t, w, on, there in zip(
             genome.link_source,
             genome.link_target,
@@ -239,46 +245,42 @@ def _genes(genome: Genome) -> str:
         if there
     ]
     tables = (
-        (f"{len(nodes)} nodes", ("node", "activation", "bias"), nodes),
+        (
+            f"{len(nodes)} nodes besides the inputs",
+            ("node", "activation", "bias"),
+            nodes,
+        ),
         (f"{len(links)} links", ("from", "to", "weight", "switch"), links),
     )
-    text = "Inputs come first, then outputs, then hidden nodes."
-    return paragraph(text) + "".join(
+    return "".join(
         f"<details{' open' if len(rows) <= 10 else ''}><summary>{title}</summary>"
         f"{numbers(head, rows, '')}</details>"
         for title, head, rows in tables
     )
 
 
-def _grid(run: Run, shown: Pictures) -> str:
+def _grid(shown: Pictures) -> str:
+    """Nothing for a decoder that discovers nothing."""
     parts = _some(shown, "grid")
-    if parts:
-        return columns(parts)
-    if run.best is None or run.decoder is None:
-        return ""
-    if isinstance(run.decoder, HyperNEAT):
-        text = "the substrate was given by hand (HyperNEAT); nothing is discovered."
-    else:
-        text = "the genome is the network; it has no substrate and no grid."
-    return note("No grid:", text)
+    return columns(parts) if parts else ""
 
 
 def _network(run: Run, description: Description | None, shown: Pictures) -> str:
-    if run.best is None or description is None:
+    if description is None or isinstance(run.decoder, Direct):
         return ""
-    parts = []
+    parts = _some(shown, "network")
+    if not parts:
+        text = "The nodes of this network lie nowhere, so there is no picture of it."
+        parts = [paragraph(text)]
+    return _words(description) + columns(parts)
+
+
+def _words(description: Description) -> str:
+    """A network in words, and its diagnosis if it has one."""
+    text = paragraph("; ".join(str(description).splitlines()[:2]) + ".")
     if description.diagnosis:
-        parts.append(note("Why this network does little:", description.diagnosis))
-    pictures = _some(shown, "network")
-    if not pictures:
-        parts.append(
-            paragraph(
-                "The nodes of this network lie nowhere: the genome is the network, and "
-                "is drawn there."
-            )
-        )
-    lines = str(description).splitlines()
-    return paragraph("; ".join(lines[:2]) + ".") + "".join(parts) + columns(pictures)
+        text += note("Why this network does little:", description.diagnosis)
+    return text
 
 
 def _reproduce(run: Run) -> str:

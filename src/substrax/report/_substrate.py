@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MAX_DRAWN_LINKS = 20_000
+MAX_DRAWN_LINKS = 12_000
 """Of more links the strongest are drawn: the page is black long before that."""
 
 _BEND = {"forward": 0.0, "backward": 0.16, "lateral": 0.22, "self": 0.0}
@@ -143,7 +143,7 @@ def _pens(
     """Widths of lines, and an opacity under which together they do not turn solid.
 
     Lines of this opacity, laid evenly over the part of the plane that they span, would
-    let half of it shine through.
+    let half of it shine through; a little less, because they are not laid evenly.
     """
     weight = np.abs(network.link_weight).astype(np.float64)
     size = weight[links] / max(float(weight.max(initial=0)), 1e-12)
@@ -154,7 +154,11 @@ def _pens(
     both = np.concatenate([start, end])
     area = float(np.prod(np.maximum(np.ptp(both, axis=0), 0.3))) if links.size else 1.0
     inked = float((np.hypot(*(end - start).T) * width).sum()) * point
-    return width, float(np.clip(1 - 0.5 ** (area / max(inked, 1e-9)), 0.02, 0.8))
+    opacity = min(
+        1 - 0.5 ** (area / max(inked, 1e-9)),
+        0.8 * min(1.0, 30 / max(links.size, 1)) ** 0.4,
+    )
+    return width, max(opacity, 0.02)
 
 
 def _draw_classes(
