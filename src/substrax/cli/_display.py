@@ -3,9 +3,8 @@
 import json
 import sys
 import time
-from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from ..config import Experiment
 from ..evolve import GenerationRecord, RunDirectory
@@ -15,14 +14,9 @@ _LINE_EVERY = 10
 _LINE_SECONDS = 10.0
 
 
-class Display(AbstractContextManager["Display"], Protocol):
-    """Is entered before a run, told each generation, and left after it."""
-
-    def update(self, record: GenerationRecord) -> None: ...
-
-
 class _Silent:
-    """Shows nothing."""
+    """Shows nothing. A display is entered before a run, told of each generation, and
+    left after it."""
 
     def __enter__(self) -> "_Silent":
         return self
@@ -213,7 +207,7 @@ def make_display(
     *,
     is_quiet: bool = False,
     is_json: bool = False,
-) -> Display:
+) -> "_Silent | _Live":
     """The display that fits: quiet, JSON, live on a terminal, or lines."""
     if is_quiet:
         return _Silent()

@@ -18,6 +18,8 @@ from ._settings import Section, Setting, suggest
 from ._toml import dump_toml, flatten, parse_toml
 
 ALIASES = {
+    "seed": "run.seed",
+    "target": "run.target",
     "population": "neat.population_size",
     "preset": "neat.preset",
     "rule": "decoder.name",

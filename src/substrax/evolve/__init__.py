@@ -6,7 +6,6 @@ from ._checkpoint import DamagedRunError as DamagedRunError
 from ._directory import RunDirectory as RunDirectory
 from ._lock import RunLockedError as RunLockedError
 from ._loop import Callback as Callback
-from ._loop import Problem as Problem
 from ._loop import Result as Result
 from ._loop import evolve as evolve
 from ._record import GenerationRecord as GenerationRecord

@@ -81,15 +81,16 @@ def write_checkpoint(folder: Path, generation: int, state: Any) -> None:
     }
     # written last: what has this file is complete
     write_atomically(json_path, json.dumps(document, indent=1) + "\n")
-    for old in generations(folder)[NUM_KEPT:]:
-        remove(folder, old)
+    prune(folder, generation)
 
 
-def remove(folder: Path, generation: int) -> None:
-    """Deletes a checkpoint."""
-    arrays_path, json_path = _paths(folder, generation)
-    json_path.unlink(missing_ok=True)
-    arrays_path.unlink(missing_ok=True)
+def prune(folder: Path, newest: int) -> None:
+    """Deletes all but the last checkpoints up to `newest`; also halves of others."""
+    present = [number for number in generations(folder) if number <= newest]
+    kept = {f"{number:06d}" for number in present[:NUM_KEPT]}
+    for path in [*folder.glob("*.json"), *folder.glob("*.safetensors")]:
+        if path.stem not in kept:
+            path.unlink()
 
 
 def _read(folder: Path, generation: int, like: State) -> State:

@@ -158,10 +158,8 @@ class RunDirectory:
         folder = self.path / CHECKPOINTS
         found = _checkpoint.read_newest(folder, like)
         if found is not None:
-            # Damaged ones that are newer must not count among those kept.
-            for generation in _checkpoint.generations(folder):
-                if generation > found[0]:
-                    _checkpoint.remove(folder, generation)
+            # damaged ones that are newer, and what a killed process did not delete
+            _checkpoint.prune(folder, found[0])
         return found
 
     def _metrics_lines(self) -> list[tuple[int, dict[str, Any]]]:

@@ -4,7 +4,6 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -14,24 +13,11 @@ from jaxtyping import Array, Key
 from ..decoders import AbstractDecoder
 from ..neat import NEAT, Genome, NEATInfo, NEATState, grow, tell_growing
 from ..network import Networks
+from ..problems import AbstractProblem
 from ._best import Best
 from ._compile_clock import compile_seconds
 from ._directory import RunDirectory
 from ._record import GenerationRecord, StopReason, make_record
-
-
-class Problem(Protocol):
-    """What the loop needs of a problem."""
-
-    @property
-    def target(self) -> float:
-        """Fitness from which on the problem counts as solved."""
-        ...
-
-    def fitness(self, networks: Networks, *, key: Key[Array, ""]) -> np.ndarray:
-        """One number for each network; larger is better."""
-        ...
-
 
 Callback = Callable[[GenerationRecord], "bool | StopReason | None"]
 """Called after each generation; True, or a reason, ends the run."""
@@ -89,7 +75,7 @@ class _Limits:
 def evolve(
     algorithm: NEAT,
     decoder: AbstractDecoder,
-    problem: Problem,
+    problem: AbstractProblem,
     *,
     seed: int = 0,
     generations: int = 100,
@@ -138,7 +124,7 @@ def evolve(
 def _check(
     algorithm: NEAT,
     decoder: AbstractDecoder,
-    problem: Any,
+    problem: AbstractProblem,
     limits: _Limits,
     checkpoint_every: int,
 ) -> None:
@@ -190,7 +176,7 @@ class _Run:
         self,
         algorithm: NEAT,
         decoder: AbstractDecoder,
-        problem: Problem,
+        problem: AbstractProblem,
         seed: int,
         limits: _Limits,
         callbacks: tuple[Callback, ...],
@@ -331,7 +317,7 @@ class _Run:
 
 
 def _seconds(history: Sequence[GenerationRecord]) -> float:
-    return sum(record.seconds for record in history)
+    return sum((record.seconds for record in history), 0.0)
 
 
 def _solved_at(history: Sequence[GenerationRecord], target: float) -> int | None:

@@ -1,0 +1,220 @@
+"""Experiments: every mistake is named before anything is compiled."""
+
+import re
+
+import pytest
+
+from substrax.config import (
+    DECODERS,
+    Experiment,
+    builtin_experiments,
+    load_experiment,
+    load_run,
+)
+from substrax.decoders import Direct, Discovered, HyperNEAT
+from substrax.evolve import RunDirectory
+from substrax.neat import presets
+from substrax.problems import PROBLEMS
+from substrax.substrate import EMRRule, ESRule
+
+XOR = '[problem]\nname = "xor"\n'
+
+
+@pytest.mark.parametrize("name", builtin_experiments())
+def test_builtin_experiments_build_and_survive_toml(name):
+    experiment = load_experiment(name)
+    assert experiment.description
+    parts = experiment.build()
+    assert parts.problem.name == name
+    again = Experiment.from_toml(experiment.to_toml(), name=name)
+    assert again.settings() == experiment.settings()
+    assert again.to_toml() == experiment.to_toml()
+
+
+def test_every_problem_has_an_experiment():
+    assert set(builtin_experiments()) == set(PROBLEMS)
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("preset", presets.PRESETS)
+def test_every_decoder_goes_with_every_preset(decoder, preset):
+    experiment = Experiment.from_toml(XOR).with_settings(
+        {"rule": decoder, "preset": preset, "population": 7}
+    )
+    parts = experiment.build()
+    assert parts.algorithm.config.num_inputs == parts.decoder.num_genome_inputs
+    assert parts.algorithm.config.population_size == 7
+    again = Experiment.from_toml(experiment.to_toml())
+    assert again.settings() == experiment.settings()
+
+
+def test_defaults_are_those_of_the_classes():
+    parts = Experiment.from_toml(XOR).build()
+    assert isinstance(parts.decoder, Discovered)
+    assert parts.decoder.rule == EMRRule()
+    es = Experiment.from_toml(XOR).with_settings({"rule": "es"}).build().decoder
+    assert isinstance(es, Discovered)
+    assert es.rule == ESRule()
+    assert es.reading.dialect == "neat-python"
+    config = parts.algorithm.config
+    assert config.reproduction.elitism == 15  # the preset pureples
+
+
+def test_settings_reach_the_objects():
+    experiment = Experiment.from_toml(
+        XOR + "[run]\nseed = 5\n[neat.weight]\nperturb_power = 1\n"
+        '[neat]\nactivation_options = ["sin", "gauss"]\nactivation_default = "none"\n'
+    ).with_settings({"depth": "2", "connections": "full", "leo": "true", "steps": 3})
+    decoder = experiment.build().decoder
+    assert isinstance(decoder, Discovered)
+    assert decoder.rule == EMRRule(depth=2, connections="full")
+    assert decoder.reading.leo and decoder.steps == 3
+    assert decoder.reading.activations == ("sin", "gauss")
+    config = experiment.build().algorithm.config
+    assert config.activation_default is None
+    assert float(config.weight.perturb_power) == 1.0
+    assert experiment.run.seed == 5
+
+
+def test_fixed_substrates_are_layers_or_a_grid():
+    experiment = Experiment.from_toml(XOR).with_settings({"rule": "hyperneat"})
+    layered = experiment.with_settings({"hidden_layers": "3,2"}).build().decoder
+    assert isinstance(layered, HyperNEAT)
+    assert len(layered.substrate.hidden) == 5
+    assert layered.substrate.source.size == 3 * 3 + 3 * 2 + 2 * 1
+    grid = experiment.with_settings({"substrate": "grid", "columns": 2, "rows": 2})
+    decoder = grid.build().decoder
+    assert isinstance(decoder, HyperNEAT)
+    assert len(decoder.substrate.hidden) == 4
+
+
+def test_a_recurrent_direct_network_makes_recurrent_genomes():
+    experiment = Experiment.from_toml(XOR).with_settings(
+        {"rule": "direct", "is_recurrent": True}
+    )
+    parts = experiment.build()
+    assert isinstance(parts.decoder, Direct) and parts.decoder.is_recurrent
+    assert not parts.algorithm.config.feed_forward
+
+
+def test_a_table_for_one_decoder_counts_for_that_one_only():
+    text = XOR + "[decoder.emr]\ndepth = 2\nsteps = 5\n[decoder.es]\ndepth = 1\n"
+    experiment = Experiment.from_toml(text)
+    assert experiment.decoder.settings["depth"] == 2
+    es = experiment.with_settings({"rule": "es"})
+    assert es.decoder.settings["depth"] == 1
+    assert es.decoder.settings["steps"] == 8
+    # what is said last counts for whatever decoder there is
+    deeper = experiment.with_settings({"depth": 3})
+    assert deeper.decoder.settings["depth"] == 3
+    assert deeper.with_settings({"rule": "es"}).decoder.settings["depth"] == 3
+
+
+def test_the_seed_is_that_of_the_run_unless_said_in_full():
+    panel = load_experiment("panel").with_settings({"seed": 4})
+    assert panel.run.seed == 4 and panel.problem.settings["seed"] == 0
+    panel = panel.with_settings({"problem.seed": 2})
+    assert panel.run.seed == 4 and panel.problem.settings["seed"] == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dpth": 3}, r"no setting 'dpth' \(did you mean 'depth'\?\)"),
+        ({"decoder.dept": 3}, r"did you mean 'decoder\.depth'"),
+        ({"populaton": 3}, "did you mean 'population'"),
+        ({"depth": "deep"}, r"decoder\.depth is 'deep', but must be a whole number"),
+        ({"depth": 2.5}, "must be a whole number"),
+        ({"depth": True}, "must be a whole number"),
+        ({"depth": 99}, r"\[decoder\] depth must lie between"),
+        ({"depth": "none"}, "must be a whole number"),
+        ({"target": "high"}, r"run\.target is 'high', but must be a number, or"),
+        ({"max_weight": "nan"}, "must be a number"),
+        ({"leo": "perhaps"}, "must be true or false"),
+        ({"connections": "ful"}, "did you mean 'full'"),
+        ({"coordinates": "x1,x3"}, "did you mean 'x1'|Choose one of"),
+        ({"hidden_activation": "tanhh"}, "did you mean 'tanh'"),
+        ({"rule": "emmr"}, "no decoder 'emmr' .*did you mean 'emr'"),
+        ({"preset": "purples"}, "no preset 'purples' .*did you mean 'pureples'"),
+        ({"problem": "xxor"}, "no problem 'xxor' .*did you mean 'xor'"),
+        ({"division_threshold": 0.1}, "a setting of the decoder 'es', but"),
+        ({"perturb_rate": 0.1}, r"may be any of neat\.weight\.perturb_rate, neat"),
+        ({"neat.weight.perturb_rate": 3}, r"\[neat\] .*perturb_rate is a probability"),
+        ({"population": 0}, "population_size is 0"),
+        ({"num_bits": 3}, "no setting 'num_bits'"),
+    ],
+)
+def test_a_mistake_is_named_with_what_was_perhaps_meant(changes, message):
+    experiment = Experiment.from_toml(XOR)
+    with pytest.raises(ValueError, match=message):
+        experiment.with_settings(changes).build()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[problem\n", "is not valid TOML"),
+        ("", "needs a problem"),
+        (XOR + "[decodr]\ndepth = 3\n", r"did you mean 'decoder\.depth'"),
+        (XOR + "[decoder]\ndepht = 3\n", r"did you mean 'decoder\.depth'"),
+        (XOR + '[decoder]\ndepth = "3 "\n', None),
+        (XOR + "[decoder]\ndepth = 2024-01-01\n", "must be a whole number"),
+        (XOR + "[decoder]\ncoordinates = 3\n", "must be a list"),
+        (XOR + "[decoder.emr]\ndivision_threshold = 1\n", "decoder 'emr' has depth"),
+        ("depth = 3\n" + XOR, r"in full it is 'decoder\.depth'"),
+    ],
+)
+def test_a_mistake_in_a_file_is_named(text, message):
+    if message is None:
+        assert Experiment.from_toml(text).decoder.settings["depth"] == 3
+        return
+    with pytest.raises(ValueError, match=message):
+        Experiment.from_toml(text)
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"cannot read .*nowhere\.toml: No such file"):
+        load_experiment(tmp_path / "nowhere.toml")
+    with pytest.raises(ValueError, match=r"no experiment 'retna' \(did you mean 'reti"):
+        load_experiment("retna")
+    path = tmp_path / "binary.toml"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=re.escape(str(path)) + " is not valid TOML"):
+        load_experiment(path)
+    path.write_text(XOR)
+    assert load_experiment(path).problem.name == "xor"
+
+
+def test_strings_survive_toml(tmp_path):
+    name = 'a "quoted" \\ name\twith \x7f and ü 🙂.csv'
+    experiment = load_experiment("panel").with_settings({"problem.path": name})
+    again = Experiment.from_toml(experiment.to_toml())
+    assert again.problem.settings["path"] == name
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"population": 4}, r"neat\.population_size is 300 .* cannot become 4"),
+        ({"seed": 4}, r"run\.seed is 0"),
+        ({"depth": 2}, r"decoder\.depth is 4 .*earlier generations"),
+        ({"problem": "parity"}, r"problem\.n"),
+    ],
+)
+def test_what_a_run_consists_of_cannot_change(change, message):
+    recorded = load_experiment("xor")
+    with pytest.raises(ValueError, match=message):
+        recorded.with_settings(change).check_continues(recorded)
+
+
+def test_reasons_to_stop_can_change():
+    recorded = load_experiment("xor")
+    changes = {"generations": 9, "target": 2, "seconds": 1, "patience": 3}
+    recorded.with_settings(changes).check_continues(recorded)
+    recorded.with_settings({"depth": 4}).check_continues(recorded)
+
+
+def test_a_run_of_evolve_itself_has_no_experiment(tmp_path):
+    RunDirectory.create(tmp_path / "run", seed=0)
+    with pytest.raises(ValueError, match="started from Python"):
+        load_run(tmp_path / "run")
