@@ -28,7 +28,7 @@ class LayeredGraph:
 
     x: Float[np.ndarray, " nodes"]
     layer: Int[np.ndarray, " nodes"]
-    routes: list[Float[np.ndarray, "points 2"]]
+    routes: list[Float[np.ndarray, "_ 2"]]
     is_backward: Bool[np.ndarray, " links"]
 
     @property
