@@ -11,6 +11,8 @@ from substrax.decoders import CPPNReading, Direct, HyperNEAT, emr_hyperneat
 from substrax.decoders import FixedSubstrate as Fixed
 from substrax.neat import Genome
 from substrax.network import Networks, describe
+from substrax.report import _layers as layers
+from substrax.report import _substrate as substrate
 from substrax.report import (
     plot_fields,
     plot_fitness,
@@ -20,8 +22,6 @@ from substrax.report import (
     plot_species,
     plot_substrate,
 )
-from substrax.report import _layers as layers
-from substrax.report import _substrate as substrate
 from substrax.report._view import some_of
 from substrax.substrate import EMRRule, Layout, line
 

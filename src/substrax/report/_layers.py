@@ -83,13 +83,24 @@ def _layers(
     # An output that feeds something would lie below it; such links count as backward,
     # so that outputs stay on top.
     is_backward = (source == target) | is_output[source] | is_input[target]
-    depth = longest_paths(source[~is_backward], target[~is_backward], num_nodes)
+    # Everything but an input lies above one more node, so also what nothing feeds.
+    others = np.flatnonzero(~is_input)
+    root = np.full(others.size, num_nodes)
+
+    def depths() -> np.ndarray | None:
+        return longest_paths(
+            np.concatenate([source[~is_backward], root]),
+            np.concatenate([target[~is_backward], others]),
+            num_nodes + 1,
+        )
+
+    depth = depths()
     if depth is None:  # cycles: what does not lead further from the inputs is backward
         distance = _distances(is_input, source, target)
         is_backward |= distance[source] >= distance[target]
-        depth = longest_paths(source[~is_backward], target[~is_backward], num_nodes)
+        depth = depths()
         assert depth is not None, "distances ascend along what is left"
-    layer = np.where(is_input, 0, np.maximum(depth, 1))
+    layer = np.where(is_input, 0, depth[:num_nodes])
     hidden = layer[~is_input & ~is_output]
     top = max(int(hidden.max(initial=0)) + 1, int(layer[is_output].max(initial=1)))
     return np.where(is_output, top, layer), is_backward
