@@ -25,8 +25,25 @@ def load(name: str) -> ModuleType:
     return module
 
 
+QUICK = {
+    "own_dataset": {"population_size": 150, "generations": 2},
+    "own_host_fitness": {"population_size": 150, "generations": 2},
+    "own_jax_fitness": {"population_size": 150, "generations": 2},
+    "recurrent_cartpole": {"population_size": 150, "generations": 2},
+}
+"""Examples whose `main` is run for a moment, with these settings."""
+
+
 def test_every_example_is_tested():
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {"xor_neat"}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {"xor_neat", *QUICK}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_example_runs_and_tells_what_it_found(name, capsys):
+    load(name).main(seed=0, **QUICK[name])
+    printed = capsys.readouterr().out
+    assert "generation   1" in printed
+    assert "hidden node" in printed
 
 
 def test_xor_example_reports_an_unsolved_run_as_such(capsys):
