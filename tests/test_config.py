@@ -110,6 +110,15 @@ def test_a_table_for_one_decoder_counts_for_that_one_only():
     assert deeper.with_settings({"rule": "es"}).decoder.settings["depth"] == 3
 
 
+def test_another_decoder_or_problem_forgets_what_it_does_not_have():
+    experiment = load_experiment("parity").with_settings({"num_bits": 4})
+    direct = experiment.with_settings({"rule": "direct"})
+    assert "depth" not in direct.decoder.settings
+    assert "num_bits" not in direct.with_settings({"problem": "xor"}).problem.settings
+    with pytest.raises(ValueError, match="a setting of the decoder"):
+        experiment.with_settings({"rule": "direct", "depth": 3})
+
+
 def test_the_seed_is_that_of_the_run_unless_said_in_full():
     panel = load_experiment("panel").with_settings({"seed": 4})
     assert panel.run.seed == 4 and panel.problem.settings["seed"] == 0

@@ -56,10 +56,18 @@ def _free_directory(experiment: Experiment) -> Path:
     return path
 
 
+def _with_absolute_path(experiment: Experiment) -> Experiment:
+    """A data file keeps its place when the run is continued from another folder."""
+    path = experiment.problem.settings.get("path")
+    if path is None:
+        return experiment
+    return experiment.with_settings({"problem.path": str(Path(path).absolute())})
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Starts a run in a new directory."""
     experiment = load_experiment(arguments.experiment)
-    experiment = experiment.with_settings(arguments.settings)
+    experiment = _with_absolute_path(experiment.with_settings(arguments.settings))
     experiment.build()  # whatever is wrong is said before a directory is made
     path = Path(arguments.out) if arguments.out else _free_directory(experiment)
     if not arguments.no_cache:
@@ -76,6 +84,9 @@ def resume(arguments: argparse.Namespace) -> int:
     experiment = recorded.with_settings(arguments.settings)
     experiment.check_continues(recorded)
     experiment.build()
+    if experiment.settings() != recorded.settings():
+        with directory.lock():
+            directory.write_config(experiment.to_toml())
     if not arguments.no_cache:
         use_cache()
     return _go(experiment, directory, arguments)

@@ -86,7 +86,8 @@ class Experiment:
         """The same with other values.
 
         Keys are dotted (`decoder.depth`), or the last part of one if there is only one
-        such (`depth`), or one of the aliases `population`, `rule`, `preset`.
+        such (`depth`), or one of the aliases `population`, `rule`, `preset`. With
+        another problem or decoder, settings that it does not have are forgotten.
         """
         given = dict(self.given)
         short = {key.replace("-", "_"): value for key, value in changes.items()}
@@ -95,6 +96,9 @@ class Experiment:
             if ALIASES.get(key, key) in _NAMES:
                 given[ALIASES.get(key, key)] = value
         known = _known(*_names(given))
+        for key in [k for k in given if k.split(".")[0] in ("problem", "decoder")]:
+            if key not in known and key not in _NAMES and key.count(".") == 1:
+                del given[key]
         for key, value in short.items():
             if ALIASES.get(key, key) not in _NAMES:
                 full = _full_key(key, known, _names(given))
@@ -199,7 +203,7 @@ def _full_key(
             return direct[0]
         raise ValueError(f"{key!r} may be any of {', '.join(ends)}; give it in full.")
     last = key.rpartition(".")[2]
-    for other in DECODERS:
+    for other in DECODERS if key in (last, f"decoder.{last}") else ():
         if f"decoder.{last}" in _schema.decoder_settings(other):
             raise ValueError(
                 f"{last} is a setting of the decoder {other!r}, but the decoder here "

@@ -5,10 +5,17 @@ import typing
 from typing import Any
 
 from ..cppn import COORDINATES, DIALECTS
-from ..decoders import CPPNReading, Direct, HyperNEAT, emr_hyperneat, es_hyperneat
+from ..decoders import (
+    CPPNReading,
+    Direct,
+    FixedSubstrate,
+    HyperNEAT,
+    emr_hyperneat,
+    es_hyperneat,
+)
 from ..neat import NEATConfig, presets
 from ..problems import PROBLEMS
-from ..substrate import CONFIGURATIONS, STRATEGIES, Layout
+from ..substrate import CONFIGURATIONS, STRATEGIES, Layout, line
 from ._settings import Setting, setting_of, suggest
 
 DECODERS = ("direct", "hyperneat", "es", "emr")
@@ -122,8 +129,7 @@ def decoder_settings(name: str) -> dict[str, Setting]:
             Setting(key("rows"), int, 3),
             Setting(key("weight_threshold"), float, 0.0),
         ]
-        # only for its defaults
-        default = HyperNEAT(substrate=None)  # pyright: ignore[reportArgumentType]
+        default = HyperNEAT(FixedSubstrate.layered([line(1, -1.0), line(1, 1.0)]))
     else:
         make = emr_hyperneat if name == "emr" else es_hyperneat
         default = make(Layout.spread(1, 1))

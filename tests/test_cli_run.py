@@ -1,0 +1,223 @@
+"""`substrax run`, `resume`, `show`, `export`, `list`: as a person meets them."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from substrax.cli import main
+from substrax.evolve import RunDirectory
+from substrax.network import from_json
+
+pytestmark = pytest.mark.xdist_group("cli")
+
+SMALL = [
+    "--depth", "2", "--population", "16", "--max_nodes", "16", "--max_links", "32",
+    "--target", "2",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """A finished run of three generations."""
+    path = tmp_path_factory.mktemp("cli") / "run"
+    words = ["run", "xor", *SMALL, "--generations", "3", "--out", str(path)]
+    assert main([*words, "--quiet"]) == 0
+    return path
+
+
+def test_a_run_prints_lines_where_there_is_no_terminal(tmp_path, capsys):
+    words = ["run", "xor", *SMALL, "--generations", "2", "--out", str(tmp_path / "a")]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "xor: decoder emr, depth 2, hidden, population 16, seed 0" in out
+    assert "generation    best    ever" in out
+    assert "Stopped because all generations were run." in out
+    assert "not solved (target 2)" in out
+    assert f"substrax resume {tmp_path / 'a'} --generations 4" in out
+
+
+def test_quiet_prints_nothing(ran, capsys):
+    assert main(["resume", str(ran), "--quiet"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err == ""
+
+
+def test_json_is_a_line_for_each_generation_and_the_result(tmp_path, capsys):
+    path = tmp_path / "run"
+    words = ["run", "xor", *SMALL, "--generations", "3", "--out", str(path)]
+    assert main([*words, "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["generation"] for line in lines[:-1]] == [0, 1, 2]
+    assert lines[:-1] == RunDirectory(path).metrics()
+    result = lines[-1]["result"]
+    assert result["reason"] == "generations" and result["is_solved"] is False
+    assert result["directory"] == str(path)
+
+
+def test_resume_goes_on_and_keeps_the_new_limit(ran, capsys):
+    assert main(["resume", str(ran), "--generations", "4", "--json"]) == 0
+    assert main(["resume", str(ran), "--json"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert json.loads(out[0])["generation"] == 3
+    assert "generations = 4" in (ran / "config.toml").read_text()
+    assert len(RunDirectory(ran).metrics()) == 4
+    assert json.loads(out[-1])["result"]["generations"] == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--population", "17"], "neat.population_size is 16 in this run"),
+        (["--seed", "1"], "run.seed is 0 in this run"),
+        (["--depth", "3"], "decoder.depth is 2 in this run"),
+        (["--rule", "es"], "in this run"),
+        (["--problem", "parity"], "in this run"),
+        (["--generatons", "5"], "did you mean 'generations'"),
+    ],
+)
+def test_resume_refuses_another_experiment(ran, capsys, change, message):
+    before = (ran / "config.toml").read_text()
+    assert main(["resume", str(ran), *change]) == 2
+    assert message in capsys.readouterr().err
+    assert (ran / "config.toml").read_text() == before
+
+
+def test_show_says_what_was_found(ran, capsys):
+    assert main(["show", str(ran)]) == 0
+    out = capsys.readouterr().out
+    assert "best fitness" in out and "accuracy: " in out
+    assert "network: 3 inputs" in out
+    assert main(["show", str(ran), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["problem"] == "xor" and facts["best"]["is_solved"] is False
+
+
+def test_export_writes_every_format(ran, tmp_path, capsys):
+    network = RunDirectory(ran).best().network  # pyright: ignore
+    for ending in ("json", "safetensors", "npz", "graphml"):
+        path = tmp_path / f"n.{ending}"
+        words = ["export", str(ran), "--format", ending, "--out", str(path)]
+        assert main(words) == 0
+        assert path.stat().st_size > 0
+    again = from_json((tmp_path / "n.json").read_text())
+    np.testing.assert_array_equal(again.link_weight, network.link_weight)
+    with np.load(tmp_path / "n.npz") as arrays:
+        np.testing.assert_array_equal(arrays["link_weight"], network.link_weight)
+    arrays = safetensors.numpy.load_file(tmp_path / "n.safetensors")
+    np.testing.assert_array_equal(arrays["network.link_weight"], network.link_weight)
+    import networkx
+
+    graph = networkx.read_graphml(tmp_path / "n.graphml")
+    assert graph.number_of_edges() == network.link_weight.size
+    capsys.readouterr()
+    assert main(["export", str(ran)]) == 0
+    assert capsys.readouterr().out.strip() == str(ran / "network.json")
+
+
+def test_list_shows_everything_there_is(capsys):
+    assert main(["list"]) == 0
+    out = capsys.readouterr().out
+    for name in ("visual-small", "cartpole", "pureples", "hyperneat", "feedforward"):
+        assert name in out
+    assert main(["list", "retina"]) == 0
+    assert 'name = "retina"' in capsys.readouterr().out
+
+
+def test_bench_lists_the_scripts(capsys):
+    assert main(["bench"]) == 0
+    assert "solve_rates" in capsys.readouterr().out
+    assert main(["bench", "nothing"]) == 2
+    assert "there is no benchmark 'nothing'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "xxor"], "no experiment 'xxor' (did you mean 'xor'?)"),
+        (["run", "nowhere.toml"], "cannot read nowhere.toml: No such file"),
+        (["run", "xor", "--dpth", "3"], "did you mean 'depth'"),
+        (["run", "xor", "--depth", "deep"], "decoder.depth is 'deep'"),
+        (["run", "xor", "--depth"], "decoder.depth is 'true'"),
+        (["run", "--depth", "3", "--depth", "4", "xor"], "--depth is given twice"),
+        (["run", "xor", "--rule=emmr"], "did you mean 'emr'"),
+        (["resume", "nowhere"], "nowhere does not exist"),
+        (["show", "nowhere"], "nowhere does not exist"),
+        (["report", "nowhere"], "nowhere does not exist"),
+        (["export", "nowhere"], "nowhere does not exist"),
+        (["list", "xxor"], "did you mean 'xor'"),
+    ],
+)
+def test_a_mistake_is_a_sentence_and_exit_status_2(
+    tmp_path, monkeypatch, capsys, words, message
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("substrax: ") and message in captured.err
+    assert "Traceback" not in captured.err
+    assert not list(tmp_path.iterdir())  # no directory was made
+
+
+def test_a_broken_file_is_named(tmp_path, capsys):
+    path = tmp_path / "mine.toml"
+    path.write_text("[problem\n")
+    assert main(["run", str(path)]) == 2
+    assert f"{path} is not valid TOML" in capsys.readouterr().err
+
+
+def test_a_directory_with_another_run_is_left_alone(ran, capsys):
+    assert main(["run", "xor", *SMALL, "--out", str(ran)]) == 2
+    assert "already holds a run" in capsys.readouterr().err
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    place = tmp_path / "file" / "run"
+    assert main(["run", "xor", *SMALL, "--out", str(place)]) == 1
+    assert f"cannot use {place}: Not a directory" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_named_and_the_run_can_go_on(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "run"
+    words = ["run", "xor", *SMALL, "--generations", "3", "--out", str(path), "--quiet"]
+
+    def no_space(self, record):
+        raise OSError(28, "No space left on device", str(self.path / "metrics.jsonl"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunDirectory, "append_metrics", no_space)
+        assert main(words) == 1
+    error = capsys.readouterr().err
+    assert "metrics.jsonl: No space left on device" in error
+    assert "substrax resume" in error
+    assert main(["resume", str(path), "--quiet"]) == 0
+    assert len(RunDirectory(path).metrics()) == 3
+
+
+def test_help_and_version_do_not_wait_for_jax():
+    code = (
+        "import sys\n"
+        "from substrax.cli import main\n"
+        "try:\n    main(['run', '--help'])\n"
+        "except SystemExit:\n    pass\n"
+        "print('jax' in sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "--connections NAME" in result.stdout
+    assert result.stdout.splitlines()[-1] == "False"
+
+
+def test_the_next_directory_is_free(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["run", "xor", *SMALL, "--generations", "0", "--quiet"]
+    assert main(words) == 0 and main(words) == 0
+    assert {p.name for p in (tmp_path / "runs").iterdir()} == {
+        "xor-seed0",
+        "xor-seed0-2",
+    }
