@@ -6,6 +6,7 @@ import numpy as np
 
 from ..decoders import AbstractDecoder
 from ..neat import Genome
+from ..substrate import Layout
 from ._style import (
     COLUMN,
     INK,
@@ -23,10 +24,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _RESOLUTION = 160
+MAX_PANELS = 8
+
+
+def shown_terminals(layout: Layout, max_panels: int) -> tuple[list[int], list[int]]:
+    """Which inputs and which outputs get a panel."""
+    outputs = some_of(len(layout.outputs), max(1, max_panels // 3))
+    return some_of(len(layout.inputs), max_panels - len(outputs)), outputs
 
 
 def plot_fields(
-    decoder: AbstractDecoder, genome: Genome, *, max_panels: int = 8
+    decoder: AbstractDecoder, genome: Genome, *, max_panels: int = MAX_PANELS
 ) -> "Figure | None":
     """Weights of links from each input to the plane, and from it to each output.
 
@@ -36,9 +44,7 @@ def plot_fields(
     view = CPPNView.of(decoder, genome)
     if view is None:
         return None
-    num_outputs = len(some_of(len(view.layout.outputs), max(1, max_panels // 3)))
-    inputs = some_of(len(view.layout.inputs), max_panels - num_outputs)
-    outputs = some_of(len(view.layout.outputs), num_outputs)
+    inputs, outputs = shown_terminals(view.layout, max_panels)
     panels = [
         *((f"from input {k}", view.layout.inputs[k], True) for k in inputs),
         *((f"to output {k}", view.layout.outputs[k], False) for k in outputs),
@@ -49,10 +55,10 @@ def plot_fields(
     ]
     largest = max(float(np.nanmax(np.abs(f), initial=0)) for f in fields) or 1.0
     with style():
-        columns = min(4, len(panels))
+        columns = 3 if len(panels) in (5, 6) else min(4, len(panels))
         rows = -(-len(panels) // columns)
         width = COLUMN if columns <= 2 else PAGE
-        height = rows * (width * 0.88 / columns + 0.28) + 0.15
+        height = rows * ((width - 0.75) / columns + 0.2) + 0.1
         figure = new_figure(width, height)
         axes = figure.subplots(rows, columns, squeeze=False)
         image = None

@@ -9,10 +9,10 @@ import numpy as np
 from ..decoders import AbstractDecoder, Direct, Discovered, HyperNEAT
 from ..evolve import Best
 from ..network import describe
-from ..substrate import ESRule
-from ._fields import plot_fields
+from ..substrate import ESRule, Layout
+from ._fields import MAX_PANELS, plot_fields, shown_terminals
 from ._graph import plot_genome
-from ._grid import plot_grid
+from ._grid import MAX_SOURCES, plot_grid
 from ._history import plot_fitness, plot_growth, plot_species
 from ._run import Run
 from ._substrate import MAX_DRAWN_LINKS, link_masks, plot_link_classes, plot_substrate
@@ -84,6 +84,18 @@ def _history(run: Run) -> Iterator[Picture]:
     )
 
 
+def _layout(decoder: AbstractDecoder) -> Layout:
+    assert isinstance(decoder, Discovered | HyperNEAT)
+    is_found = isinstance(decoder, Discovered)
+    return decoder.layout if is_found else decoder.substrate.layout
+
+
+def _chosen(decoder: AbstractDecoder, num: int) -> str:
+    """Says so if not all inputs have a panel of their own."""
+    total = len(_layout(decoder).inputs)
+    return f" Shown are {num} of {total} inputs." if num < total else ""
+
+
 def terminal_names(decoder: AbstractDecoder) -> tuple[list[str], list[str]]:
     """What the inputs and outputs of a genome are called."""
     if isinstance(decoder, Discovered | HyperNEAT):
@@ -123,8 +135,9 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
             "cppn",
             "The best CPPN as a pattern",
             "The weight of a link between the cross and each place of the plane: from "
-            "inputs (links go out), and to outputs (links come in). Grey: LEO forbids "
-            "the link.",
+            "inputs (links go out), and to outputs (links come in)."
+            + (" Grey: LEO forbids the link." if len(outputs) > 1 else "")
+            + _chosen(decoder, len(shown_terminals(_layout(decoder), MAX_PANELS)[0])),
             "Maps of the weight over the plane, one for each input or output shown.",
             fields,
         )
@@ -144,7 +157,7 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
             "Active cells, level by level",
             f"{rule}. The colour is the weight seen from the cross, a black dot a "
             "link. The last row counts the inputs for which a cell is active; orange "
-            "dots are hidden nodes of the network.",
+            "dots are hidden nodes of the network." + _chosen(decoder, MAX_SOURCES),
             f"Grid of {decoder.rule.depth + 1} levels for some inputs and for all of "
             "them together, with the number of active cells under each panel.",
             grid,

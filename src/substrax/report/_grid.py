@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MAX_SOURCES = 3
 _MAX_LEVELS = 9
 _MAX_SIDE = 512
 """Pixels; finer levels are drawn at this resolution."""
@@ -37,7 +38,7 @@ def plot_grid(
     genome: Genome,
     network: Networks | None = None,
     *,
-    max_sources: int = 3,
+    max_sources: int = MAX_SOURCES,
 ) -> "Figure | None":
     """Active cells level by level: seen from inputs, and from all inputs together.
 

@@ -124,7 +124,7 @@ def _curves(
 def _loops(centre: Float[np.ndarray, "links 2"]) -> np.ndarray:
     """Small circles that touch a node from above, for links of a node to itself."""
     angle = np.linspace(0, 2 * np.pi, 25)[None, :, None]
-    radius = 0.035
+    radius = 0.035 * float(np.clip(np.sqrt(40 / max(len(centre), 1)), 0.25, 1.0))
     circle = np.concatenate([np.sin(angle), 1 - np.cos(angle)], axis=2) * radius
     return centre[:, None] + circle
 
