@@ -51,7 +51,11 @@ def main(
     network = result.best_network
     assert network is not None
     lasts = problem.measures(network)["mean_steps"]
-    print(f"\n{describe(network)}")
+    facts = describe(network)
+    print(
+        f"\n{facts.num_hidden} hidden nodes, {facts.num_links} links, "
+        f"{facts.links['backward']} of them backward"
+    )
     print(f"100 new episodes: upright for {lasts:.1f} of {problem.max_steps} steps")
     return lasts
 
