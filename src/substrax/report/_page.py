@@ -76,11 +76,7 @@ def _header(run: Run) -> str:
     verdict = f' <span class="verdict {kind}">{escape(word)}</span>:' if word else ""
     return (
         f"<h1>{escape(run.name)}{escape(decoder)}</h1>"
-        f'<p class="lead">{verdict} stopped after {_generations(run)} because '
-        f"{escape(run.reason)}.</p>"
-        if run.experiment is not None or run.is_solved
-        else f"<h1>{escape(run.name)}{escape(decoder)}</h1>"
-        f'<p class="lead">{verdict} {_generations(run)}.</p>'
+        f'<p class="lead">{verdict} {_generations(run)}; {escape(run.reason)}.</p>'
     )
 
 

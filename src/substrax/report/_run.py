@@ -99,7 +99,7 @@ class Run:
         if self.is_solved:
             return StopReason.TARGET.sentence
         if self.experiment is None:
-            return "not recorded: it was started from Python"
+            return "why it stopped is not recorded, as it was started from Python"
         settings = self.experiment.run
         done = len(self.metrics)
         if done >= settings.generations:
