@@ -26,10 +26,13 @@ def load(name: str) -> ModuleType:
 
 
 QUICK = {
+    "hyperneat_substrate": {"population_size": 150, "generations": 2},
+    "import_neat_python": {"population_size": 150, "generations": 2},
     "own_dataset": {"population_size": 150, "generations": 2},
     "own_host_fitness": {"population_size": 150, "generations": 2},
     "own_jax_fitness": {"population_size": 150, "generations": 2},
     "recurrent_cartpole": {"population_size": 150, "generations": 2},
+    "xor_emr": {"population_size": 150, "generations": 2},
 }
 """Examples whose `main` is run for a moment, with these settings."""
 
