@@ -28,7 +28,8 @@ if hasattr(os, "sched_setaffinity"):  # before JAX makes its threads
 import jax
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+# Last on the path: neat.py of this folder must not stand in for neat-python.
+sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == Path(__file__).parent)
 import peers
 
 from substrax.cppn import ACTIVATION_NAMES

@@ -21,7 +21,7 @@ from tests.substrate.support import (
 )
 
 import substrax.cppn._query as query_module
-import substrax.substrate._discover as discover_module
+import substrax.substrate._pairs as pairs_module
 import substrax.substrate._positions as positions_module
 from substrax.cppn import QueryEngine
 from substrax.substrate import EMRRule, ESRule, Layout
@@ -132,7 +132,7 @@ def test_pairs_in_pieces_are_the_same_as_all_pairs(
     engine = make_engine(draw_cppns(seed, 3, leo=True), "plain", np.float32)
     layout = data.draw(layouts(rule.depth))
     whole = find(engine, layout, rule)
-    with mock.patch.object(discover_module, "_MAX_PAIRS", max_pairs):
+    with mock.patch.object(pairs_module, "_MAX_PAIRS", max_pairs):
         assert_same_wirings(find(engine, layout, rule), whole)
 
 

@@ -21,6 +21,11 @@ from ._kernel import (
     COORDINATES,
     CRUMB_SIZE,
     CRUMBS,
+    FROM,
+    GENOME,
+    LENGTH,
+    ORIGIN,
+    START,
     TAIL,
     Kind,
     Language,
@@ -111,38 +116,47 @@ def plan_blocks(
     block, anything less is left to the next smaller size. Runs that are ranges have a
     first target each.
     """
-    run_begin = begin = np.cumsum(counts) - counts
-    rest = counts
-    parts = []
-    bounds = [0]
-    for block in (*cut.sizes, cut.crumb):
-        size = block // num_queries
-        full, left = np.divmod(rest, size)
+    run_begin = np.cumsum(counts) - counts
+    num_runs = counts.size
+    blocks_by_size = (*cut.sizes, cut.crumb)
+    shape = (len(blocks_by_size), num_runs)
+    take = np.empty(shape, np.int64)  # blocks of each size that a run has,
+    offset = np.empty(shape, np.int64)  # and where in the run they begin
+    rest, done = counts, np.zeros(num_runs, np.int64)
+    for k, block in enumerate(blocks_by_size):
+        size = block // num_queries  # a power of two
+        shift = size.bit_length() - 1
+        left = rest & (size - 1)
         if block == cut.crumb:
-            take = full + (left > 0)
+            least = 0
         elif block == cut.sizes[-1]:
-            take = full + (left > cut.threshold // num_queries)
+            least = cut.threshold // num_queries
         else:
-            take = full + (left > size // 2)
-        total = int(take.sum())
-        bounds.append(bounds[-1] + total)
-        if not total:
-            continue
-        owner = np.repeat(np.arange(counts.size), take)
-        nth = np.arange(total) - np.repeat(np.cumsum(take) - take, take)
-        length = np.minimum(rest[owner] - nth * size, size)
-        start = begin[owner] + nth * size
-        columns = [start, genome[owner], length]
-        if first_target is not None:
-            columns += [start - run_begin[owner] + first_target[owner], owner]
-        parts.append(np.column_stack(columns))
-        used = np.minimum(take * size, rest)
-        begin, rest = begin + used, rest - used
-    capacity = next(c for c in _BLOCK_CAPACITIES if c >= bounds[-1])
+            least = size // 2
+        take[k] = (rest >> shift) + (left > least)
+        offset[k] = done
+        used = np.minimum(take[k] << shift, rest)
+        done, rest = done + used, rest - used
+    bounds = np.zeros(len(blocks_by_size) + 1, np.int32)
+    np.cumsum(take.sum(axis=1), out=bounds[1:])
+    num_blocks = int(bounds[-1])
+    capacity = next(c for c in _BLOCK_CAPACITIES if c >= num_blocks)
     blocks = np.zeros((capacity, 5), np.int32)
-    for rows, stop in zip(parts, np.cumsum([len(rows) for rows in parts]), strict=True):
-        blocks[stop - len(rows) : stop, : rows.shape[1]] = rows
-    return Plan(blocks, np.asarray(bounds, np.int32))
+    take = take.ravel()
+    piece = np.repeat(np.arange(take.size), take)
+    owner = piece % num_runs
+    nth = np.arange(num_blocks) - np.repeat(np.cumsum(take) - take, take)
+    size = np.repeat(np.asarray(blocks_by_size) // num_queries, np.diff(bounds))
+    within = offset.ravel()[piece] + nth * size
+    start = run_begin[owner] + within
+    rows = blocks[:num_blocks]
+    rows[:, START] = start
+    rows[:, GENOME] = genome[owner]
+    rows[:, LENGTH] = np.minimum(counts[owner] - within, size)
+    if first_target is not None:
+        rows[:, FROM] = within + first_target[owner]
+        rows[:, ORIGIN] = owner
+    return Plan(blocks, bounds)
 
 
 def make_language(programs: Programs, coordinates: tuple[str, ...]) -> Language:
@@ -166,7 +180,7 @@ def make_tables(programs: Programs) -> Tables:
         _pad(np.column_stack([p.first_row, p.num_rows, p.output_slot]), genomes),
     )
     with jax.enable_x64(p.bias.dtype == np.float64):
-        return jax.tree.map(jax.device_put, host)
+        return jax.device_put(host)
 
 
 def num_workers() -> int:
@@ -427,8 +441,12 @@ class QueryEngine:
 
 
 def _check_finite(points: np.ndarray) -> None:
-    # NaN survives both, and this is several times faster than asking each.
-    if not np.isfinite([points.min(), points.max()]).all():
+    # A NaN or an infinity survives the sum of squares, which is several times faster
+    # than asking each; only where that overflows a second look is needed.
+    flat = points.ravel()
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.dot(flat, flat)
+    if not np.isfinite(squares) and not np.isfinite(flat).all():
         raise ValueError("a query point is NaN or infinite; repair the points.")
 
 

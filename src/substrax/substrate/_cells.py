@@ -17,6 +17,9 @@ from jaxtyping import Float, Int
 MAX_DEPTH = 20
 """Deeper, ids of cells in a large population would leave 64 bits."""
 
+_MAX_SHORT = 14
+"""The deepest level whose ids fit into 32 bits."""
+
 
 def num_cells(depth: int) -> int:
     """Cells of all levels 0..depth: N(D) = (4^(D+2) - 4) / 3."""
@@ -34,10 +37,10 @@ _FIRST_IDS = np.array([first_id(level) for level in range(MAX_DEPTH + 1)])
 def cell_ids(
     level: int, i: Int[np.ndarray, " n"], j: Int[np.ndarray, " n"]
 ) -> Int[np.ndarray, " n"]:
-    """The ids of cells (i, j) of a level."""
-    result = i.astype(np.int64)
+    """The ids of cells (i, j) of a level; of 32 bits where that is enough."""
+    result = i.astype(np.int32 if level <= _MAX_SHORT else np.int64)
     result <<= level + 1
-    result += j
+    result += j.astype(result.dtype, copy=False)
     result += first_id(level)
     return result
 

@@ -8,19 +8,20 @@ for a genome is a function of that genome and the settings alone.
 import dataclasses
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 
 from ..cppn import QueryEngine
 from ._cells import num_cells
-from ._connections import BACKWARD, LATERAL, SELF, UPWARDS, configuration
+from ._connections import UPWARDS, configuration
 from ._emr import EMRRule
 from ._es import ESRule
 from ._fields import STRATEGIES, EagerValues, Fields, FrontierValues, Queries
 from ._layout import Layout
+from ._pairs import output_links, pair_links
 from ._positions import Found, Keys, Numbering
 from ._rules import Expressed
 from ._weights import WeightMap
-from ._wiring import Links, Wiring, clean_up
+from ._wiring import Links, Wiring, on_paths
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +74,18 @@ class _Ends:
 
     source: Int[np.ndarray, " links"]
     target: Int[np.ndarray, " links"]
-    weight: np.ndarray
+    weight: Float[np.ndarray, " links"]
+    field: Int[np.ndarray, " links"]
+    field_genome: Int[np.ndarray, " fields"]
+
+    def keep(self, which: Bool[np.ndarray, " links"]) -> "_Ends":
+        return _Ends(
+            self.source[which],
+            self.target[which],
+            self.weight[which],
+            self.field[which],
+            self.field_genome,
+        )
 
 
 def _terminal_fields(keys: Keys, first: int, num: int, outgoing: bool) -> Fields:
@@ -97,14 +109,8 @@ def discover(
     # Phase 1: from each input.
     fields = _terminal_fields(keys, 0, num_inputs, outgoing=True)
     expressed = exploration.explore(queries, fields)
-    genome = fields.genome[expressed.field]
-    ends = [
-        _Ends(
-            keys.of_terminals(genome, expressed.field % num_inputs),
-            keys.of_cells(genome, expressed.cell),
-            expressed.weight,
-        )
-    ]
+    origin = keys.of_terminals(fields.genome, np.arange(fields.num) % num_inputs)
+    ends = [_outgoing(keys, fields, origin, expressed)]
     new = found.add(ends[0].target)
     rule = exploration.rule
     if isinstance(rule, ESRule):
@@ -125,13 +131,24 @@ def discover(
         links = Links.concatenate(
             [
                 _number(numbering, ends),
-                *_pair_links(queries, numbering, found, rule, classes),
-                *_output_links(queries, numbering, found, rule, layout),
+                *pair_links(queries, numbering, found, rule),
+                *output_links(queries, numbering, found, rule),
             ]
         )
-    if keys.terminal_of_cell:
-        links = links.without_repeats()
     return _finish(links, numbering, layout, queries)
+
+
+def _outgoing(
+    keys: Keys, fields: Fields, origin: Int[np.ndarray, " fields"], expressed: Expressed
+) -> _Ends:
+    """Links from the fields' points, whose keys are given, to cells."""
+    return _Ends(
+        origin.take(expressed.field),
+        keys.of_cells(fields.genome.take(expressed.field), expressed.cell),
+        expressed.weight,
+        expressed.field,
+        fields.genome,
+    )
 
 
 def _explore_hidden(
@@ -158,15 +175,13 @@ def _explore_hidden(
             origin = new[which]
             fields = Fields(keys.genomes(origin), keys.points(origin), outgoing=True)
             expressed = exploration.explore(queries, fields, allowed)
-            source = origin[expressed.field]
-            target = keys.of_cells(fields.genome[expressed.field], expressed.cell)
-            keep = np.ones(target.size, bool)
+            part = _outgoing(keys, fields, origin, expressed)
             if keys.terminal_of_cell and allowed != UPWARDS:  # so do links into one
-                source_y, target_y = (keys.points(k)[:, 1] for k in (source, target))
-                keep = ~keys.is_terminal(target) | (source_y < target_y)
-            parts.append(_Ends(source[keep], target[keep], expressed.weight[keep]))
+                y = [keys.points(k)[:, 1] for k in (part.source, part.target)]
+                part = part.keep(~keys.is_terminal(part.target) | (y[0] < y[1]))
+            parts.append(part)
         ends.extend(parts)
-        new = found.add(np.concatenate([p.target for p in parts]))
+        new = found.add(*(p.target for p in parts))
 
 
 def _explore_outputs(
@@ -180,12 +195,15 @@ def _explore_outputs(
     """Phase 3 of `es`: towards each output."""
     fields = _terminal_fields(keys, num_inputs, num_outputs, outgoing=False)
     expressed = exploration.explore(queries, fields)
-    genome = fields.genome[expressed.field]
+    place = num_inputs + np.arange(fields.num) % num_outputs
+    output = keys.of_terminals(fields.genome, place)
     ends.append(
         _Ends(
-            keys.of_cells(genome, expressed.cell),
-            keys.of_terminals(genome, num_inputs + expressed.field % num_outputs),
+            keys.of_cells(fields.genome.take(expressed.field), expressed.cell),
+            output.take(expressed.field),
             expressed.weight,
+            expressed.field,
+            fields.genome,
         )
     )
 
@@ -195,195 +213,43 @@ def _number(numbering: Numbering, ends: list[_Ends]) -> Links:
     parts = []
     for part in ends:
         source, target = numbering.of(part.source), numbering.of(part.target)
-        links = Links(source, target, part.weight)
+        links = Links(source, target, part.weight, part.field, part.field_genome)
         parts.append(links.keep(source >= 0) if (source < 0).any() else links)
     return Links.concatenate(parts)
-
-
-_MAX_PAIRS = 1 << 20
-"""Pairs of hidden positions that are queried at a time."""
-
-
-def _pair_links(
-    queries: Queries,
-    numbering: Numbering,
-    found: Found,
-    rule: EMRRule,
-    classes: frozenset[int],
-):
-    """Phase 2 of `emr`: one query for every ordered pair that the classes allow."""
-    if not classes:
-        return
-    position = _Positions(numbering, found, queries.engine.dtype)
-    for first, begin, count in _ranges(position, classes):
-        for piece in _pieces(count, _MAX_PAIRS):
-            yield _query_pairs(
-                queries,
-                position,
-                rule,
-                classes,
-                first[piece],
-                begin[piece],
-                count[piece],
-            )
-
-
-def _query_pairs(
-    queries: Queries,
-    position: "_Positions",
-    rule: EMRRule,
-    classes: frozenset[int],
-    first: Int[np.ndarray, " ranges"],
-    begin: Int[np.ndarray, " ranges"],
-    count: Int[np.ndarray, " ranges"],
-) -> Links:
-    """Links from positions to ranges of positions, where the weight is large enough."""
-    outputs = queries.of_ranges(
-        position.genome[first], count, position.point[first], begin, position.point
-    )
-    weight = queries.weight_map(outputs[0])
-    strong = np.abs(weight) > rule.weight_threshold
-    if queries.has_leo:
-        strong &= outputs[1] > 0
-    found = np.flatnonzero(strong)
-    ranges = np.repeat(np.arange(first.size, dtype=np.int32), count)[found]
-    source = first[ranges]
-    target = found + (begin - (np.cumsum(count) - count))[ranges]
-    links = Links(position.number[source], position.number[target], weight[found])
-    drops_self = LATERAL in classes and SELF not in classes
-    if drops_self or position.is_terminal.any():
-        keep = source != target if drops_self else np.ones(source.size, bool)
-        terminal = position.is_terminal[source] | position.is_terminal[target]
-        keep &= ~terminal | (position.y[source] < position.y[target])
-        links = links.keep(keep)
-    return links
-
-
-class _Positions:
-    """Found positions, terminals among them, sorted by genome, y, x."""
-
-    def __init__(self, numbering: Numbering, found: Found, dtype: np.dtype) -> None:
-        keys = found.keys
-        genome, point = keys.genomes(found.sorted), keys.points(found.sorted)
-        order = np.lexsort((point[:, 0], point[:, 1], genome))
-        key = found.sorted[order]
-        self.genome = genome[order].astype(np.int32)
-        self.y = point[order, 1]
-        self.point = point[order].astype(dtype)
-        self.number = numbering.of(key)
-        self.is_terminal = keys.is_terminal(key)
-
-
-def _ranges(position: _Positions, classes: frozenset[int]):
-    """Targets of each source as ranges in sorted order: (sources, begins, counts)."""
-    num = position.genome.size
-    if not num:
-        return
-    index = np.arange(num, dtype=np.int32)
-    starts_row = np.ones(num, bool)
-    starts_row[1:] = (position.genome[1:] != position.genome[:-1]) | (
-        position.y[1:] != position.y[:-1]
-    )
-    row_first = np.flatnonzero(starts_row)
-    row = np.cumsum(starts_row) - 1
-    lower = row_first[row]
-    upper = np.append(row_first[1:], num)[row]
-    starts_genome = np.ones(num, bool)
-    starts_genome[1:] = position.genome[1:] != position.genome[:-1]
-    genome_first = np.flatnonzero(starts_genome)
-    which = np.cumsum(starts_genome) - 1
-    low, high = genome_first[which], np.append(genome_first[1:], num)[which]
-    if BACKWARD in classes and LATERAL in classes:
-        yield index, low, high - low
-        return
-    if BACKWARD in classes:
-        yield index, low, lower - low
-    if LATERAL in classes:
-        yield index, lower, upper - lower
-    elif SELF in classes:
-        yield index, index, np.ones(num, np.int64)
-    yield index, upper, high - upper
-
-
-def _pieces(counts: Int[np.ndarray, " n"], limit: int):
-    """Slices of ranges that together hold about `limit` pairs, at least one each."""
-    ends = np.cumsum(counts)
-    begin = 0
-    while begin < counts.size:
-        done = ends[begin - 1] if begin else 0
-        stop = int(np.searchsorted(ends, done + limit, side="right"))
-        stop = max(stop, begin + 1)
-        if ends[stop - 1] > done:
-            yield slice(begin, stop)
-        begin = stop
-
-
-def _output_links(
-    queries: Queries,
-    numbering: Numbering,
-    found: Found,
-    rule: EMRRule,
-    layout: Layout,
-):
-    """Phase 3 of `emr`: one query for every (hidden position, output) above it."""
-    position = _Positions(numbering, found, queries.engine.dtype)
-    num_inputs = len(layout.inputs)
-    for o, point in enumerate(layout.outputs):
-        source = np.flatnonzero(position.y < point[1])
-        genome = position.genome[source]
-        target = np.broadcast_to(point.astype(queries.engine.dtype), (source.size, 2))
-        outputs = queries.of_points(genome, position.point[source], target)
-        weight = queries.weight_map(outputs[0])
-        strong = np.abs(weight) > rule.weight_threshold
-        if queries.has_leo:
-            strong &= outputs[1] > 0
-        yield Links(
-            position.number[source[strong]],
-            numbering.bounds[genome[strong]] + num_inputs + o,
-            weight[strong],
-        )
 
 
 def _finish(
     links: Links, numbering: Numbering, layout: Layout, queries: Queries
 ) -> Wiring:
-    """The clean-up, and node numbers within each genome."""
+    """The clean-up, the order of links, and node numbers within each genome."""
     num_inputs, num_outputs = len(layout.inputs), len(layout.outputs)
+    num_genomes = numbering.keys.num_genomes
     is_input = np.zeros(numbering.num_nodes, bool)
     is_output = np.zeros(numbering.num_nodes, bool)
     for k in range(num_inputs):
         is_input[numbering.bounds[:-1] + k] = True
     for k in range(num_inputs, num_inputs + num_outputs):
         is_output[numbering.bounds[:-1] + k] = True
-    # Found positions were found from an input, or from another found position; and
-    # the walk from the outputs may begin one step away from them.
-    leads_out = is_output.copy()
-    leads_out[links.source[is_output[links.target]]] = True
-    links, alive = clean_up(links, ~is_output, leads_out)
+    alive = on_paths(links, is_output)
+    links = links.sort(alive.take(links.source) & alive.take(links.target))
+    if numbering.keys.terminal_of_cell:
+        links = links.without_repeats()
 
     node_alive = alive | is_input | is_output
-    kept_before = np.cumsum(node_alive) - node_alive
-    num_genomes = numbering.keys.num_genomes
-    # NumPy sorts 16-bit integers by radix, many times faster than wider ones.
-    dtype = np.uint16 if num_genomes < 1 << 16 else np.int64
-    genome_of_node = np.repeat(
-        np.arange(num_genomes, dtype=dtype), np.diff(numbering.bounds)
+    kept_before = (np.cumsum(node_alive) - node_alive).astype(np.int32)
+    number = kept_before - np.repeat(
+        kept_before[numbering.bounds[:-1]], np.diff(numbering.bounds)
     )
-    genome_of_link = genome_of_node[links.source]
-    order = np.argsort(genome_of_link, kind="stable")
-    genome = genome_of_link[order]
-    first = kept_before[numbering.bounds[:-1]][genome]
     hidden = node_alive[numbering.number]
     hidden_counts = np.bincount(numbering.genome[hidden], minlength=num_genomes)
-    link_counts = np.bincount(genome, minlength=num_genomes)
     return Wiring(
         layout=layout,
         hidden_bounds=np.concatenate([[0], np.cumsum(hidden_counts)]),
         hidden_point=numbering.point[hidden],
-        link_bounds=np.concatenate([[0], np.cumsum(link_counts)]),
-        link_source=(kept_before[links.source[order]] - first).astype(np.int32),
-        link_target=(kept_before[links.target[order]] - first).astype(np.int32),
-        link_weight=links.weight[order],
+        link_bounds=np.concatenate([[0], np.cumsum(links.counts(num_genomes))]),
+        link_source=number.take(links.source),
+        link_target=number.take(links.target),
+        link_weight=links.weight,
         num_found=np.bincount(numbering.genome, minlength=num_genomes),
         num_queries=queries.count,
         query_seconds=queries.seconds,

@@ -171,6 +171,22 @@ class Quads:
             self.level, self.field.take(which), self.i.take(which), self.j.take(which)
         )
 
+    def children_at(self, place: Int[np.ndarray, " cells"]) -> "Quads":
+        """One quad of the next level for some members, at 4 * quad + member."""
+        quad = place >> 2
+        i = 2 * self.i.take(quad)
+        i += (place >> 1).astype(np.int32) & 1
+        j = 2 * self.j.take(quad)
+        j += place.astype(np.int32) & 1
+        return Quads(self.level + 1, self.field.take(quad), i, j)
+
+    def flat_index(self, place: Int[np.ndarray, " cells"]) -> Int[np.ndarray, " cells"]:
+        """Where members at 4 * quad + member are in arrays (4, quads), flat."""
+        index = place & 3
+        index *= self.num
+        index += place >> 2
+        return index
+
     def children(self) -> "Quads":
         """One quad of the next level for each member, in Z-order."""
         i = np.repeat(2 * self.i, 4).reshape(-1, 4)

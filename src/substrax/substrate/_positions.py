@@ -26,21 +26,29 @@ class Keys:
         self.num_genomes = num_genomes
         self.num_terminals = len(layout.points)
         self.stride = self.num_terminals + num_cells(depth)
+        is_short = self.stride * num_genomes < 1 << 31
+        self.dtype = np.dtype(np.int32 if is_short else np.int64)
         cells = find_cells(layout.points, depth)
         self.terminal_of_cell = {int(c): t for t, c in enumerate(cells) if c >= 0}
 
     def of_terminals(
         self, genome: Int[np.ndarray, " n"], terminal: Int[np.ndarray, " n"]
     ) -> Int[np.ndarray, " n"]:
-        return genome.astype(np.int64) * self.stride + terminal
+        return self._key(genome, terminal)
 
     def of_cells(
         self, genome: Int[np.ndarray, " n"], cell: Int[np.ndarray, " n"]
     ) -> Int[np.ndarray, " n"]:
         place = cell + self.num_terminals
         for coinciding, terminal in self.terminal_of_cell.items():
-            place = np.where(cell == coinciding, terminal, place)
-        return genome.astype(np.int64) * self.stride + place
+            place[cell == coinciding] = terminal
+        return self._key(genome, place)
+
+    def _key(self, genome: np.ndarray, place: np.ndarray) -> np.ndarray:
+        key = genome.astype(self.dtype)
+        key *= self.stride
+        key += place.astype(self.dtype, copy=False)
+        return key
 
     def genomes(self, keys: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         return keys // self.stride
@@ -68,18 +76,21 @@ class Found:
 
     @staticmethod
     def none(keys: Keys) -> "Found":
-        return Found(keys, np.zeros(0, np.int64))
+        return Found(keys, np.zeros(0, keys.dtype))
 
-    def add(self, found: Int[np.ndarray, " n"]) -> Int[np.ndarray, " new"]:
+    def add(self, *found: Int[np.ndarray, " _"]) -> Int[np.ndarray, " new"]:
         """Adds keys, in any order and with repeats; returns the new ones, sorted."""
         total = self.keys.stride * self.keys.num_genomes
         if total <= _MAX_TABLE:
             table = np.zeros(total, bool)
-            table[found] = True
+            for some in found:
+                table[some] = True
             table[self.sorted] = False
-            new = np.flatnonzero(table)
+            new = np.flatnonzero(table).astype(self.keys.dtype)
         else:
-            new = np.setdiff1d(np.unique(found), self.sorted, assume_unique=True)
+            new = np.setdiff1d(
+                np.unique(np.concatenate(found)), self.sorted, assume_unique=True
+            )
         self.sorted = np.union1d(self.sorted, new) if self.sorted.size else new
         return new
 

@@ -13,9 +13,10 @@ from ._fields import Fields, Quads, Queries, Values
 
 @dataclasses.dataclass(frozen=True)
 class Expressed:
-    """Links between fields' points and cells, in the order field, level, Z-order.
+    """Links between fields' points and cells; those of a field by level and Z-order.
 
-    The order is part of the result: sums over a node's links are taken in it.
+    That order is part of the result: sums over a node's links are taken in it. Fields
+    come in any order here; links are put in theirs at the end.
     """
 
     field: Int[np.ndarray, " links"]
@@ -24,8 +25,10 @@ class Expressed:
 
     @staticmethod
     def concatenate(parts: list["Expressed"], dtype: np.dtype) -> "Expressed":
-        """Joins what was found in batches of fields."""
-        none = np.zeros(0, np.int64)
+        """Joins what was found in batches of fields, or in levels."""
+        if len(parts) == 1:
+            return parts[0]
+        none = np.zeros(0, np.int32)
         return Expressed(
             np.concatenate([none, *(p.field for p in parts)]),
             np.concatenate([none, *(p.cell for p in parts)]),
@@ -63,34 +66,42 @@ class Candidates:
     mask: Bool[np.ndarray, "4 quads"]
 
     def narrow(self, mask: Bool[np.ndarray, "4 quads"]) -> "Candidates":
-        """Those that are in `mask` as well; quads without any are left out."""
-        mask = self.mask & mask
+        """Those that are in `mask` as well."""
+        return Candidates(self.quads, self.weight, self.mask & mask)
+
+    def compact(self) -> "Candidates":
+        """The same without the quads that have none."""
+        mask = self.mask
         some = np.flatnonzero(np.logical_or.reduce(mask))
         if some.size == self.quads.num:
-            return Candidates(self.quads, self.weight, mask)
+            return self
         return Candidates(
             self.quads.select(some),
             self.weight.take(some, axis=1),
             mask.take(some, axis=1),
         )
 
-    def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Field, indices i and j, and weight of each candidate, ordered by quad."""
+    def expressed(self) -> Expressed:
+        """The links to all candidates."""
         place = np.flatnonzero(self.mask.T)
-        member, quad = place & 3, place >> 2
-        i = 2 * self.quads.i[quad]
-        i += member >> 1
-        j = 2 * self.quads.j[quad]
-        j += member & 1
+        quad = place >> 2
+        level = self.quads.level
+        corner = cell_ids(level, 2 * self.quads.i, 2 * self.quads.j)
+        offset = cell_ids(level, np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+        cell = corner.take(quad)
+        cell += (offset - offset[0]).astype(corner.dtype).take(place & 3)
         # One flat index is several times faster than a pair of them.
-        weight = self.weight.ravel()[member * self.quads.num + quad]
-        return self.quads.field[quad], i, j, weight
+        weight = self.weight.ravel().take(self.quads.flat_index(place))
+        return Expressed(self.quads.field.take(quad), cell, weight)
 
     def centres(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Field and centre of each candidate, ordered by quad."""
+        place = np.flatnonzero(self.mask.T)
+        member, quad = place & 3, place >> 2
+        i = 2 * self.quads.i[quad] + (member >> 1)
+        j = 2 * self.quads.j[quad] + (member & 1)
         step = 2.0 ** -(self.quads.level + 1)
-        field, i, j, _ = self.cells()
-        return field, (2 * i + 1) * step - 1, (2 * j + 1) * step - 1
+        return self.quads.field[quad], (2 * i + 1) * step - 1, (2 * j + 1) * step - 1
 
     def narrow_each(self, which: Bool[np.ndarray, " n"]) -> "Candidates":
         """Those that are marked, in the order of `cells`."""
@@ -100,14 +111,8 @@ class Candidates:
 
 
 def express(levels: list[Candidates], dtype: np.dtype) -> Expressed:
-    """The links of all candidates, sorted by field."""
-    parts = []
-    for level in levels:
-        field, i, j, weight = level.cells()
-        parts.append(Expressed(field, cell_ids(level.quads.level, i, j), weight))
-    found = Expressed.concatenate(parts, dtype)
-    order = np.argsort(found.field, kind="stable")
-    return Expressed(found.field[order], found.cell[order], found.weight[order])
+    """The links to the candidates of all levels."""
+    return Expressed.concatenate([level.expressed() for level in levels], dtype)
 
 
 def upward(fields: Fields, quads: Quads) -> Bool[np.ndarray, "4 quads"]:
@@ -140,13 +145,13 @@ def candidates_of(
 ) -> Candidates:
     """The members in `mask` whose link would be of one of the classes."""
     if classes == UPWARDS:
-        return Candidates(quads, weight, mask).narrow(upward(fields, quads))
+        return Candidates(quads, weight, mask & upward(fields, quads)).compact()
     candidates = Candidates(quads, weight, mask)
     field, x, y = candidates.centres()
     there = fields.point[field]
     is_same = (there[:, 0] == x) & (there[:, 1] == y)
     ends = (there[:, 1], y) if fields.outgoing else (y, there[:, 1])
-    return candidates.narrow_each(is_allowed(classes, *ends, is_same))
+    return candidates.narrow_each(is_allowed(classes, *ends, is_same)).compact()
 
 
 def in_band(
@@ -203,7 +208,9 @@ def _differs_outward(
         difference -= neighbour[:, begin:stop]
         np.abs(difference, out=difference)
         passes = np.zeros_like(mask)
-        passes[:, which] = mask.take(which, axis=1) & (difference > threshold)
+        differs = difference > threshold
+        for member in range(4):  # as one assignment it is several times slower
+            passes[member, which] = mask[member].take(which) & differs[member]
         result.append(passes)
         begin = stop
     return result

@@ -9,6 +9,9 @@ WEIGHT_MAPS = ("deadzone", "linear")
 DEAD_ZONE = 0.2
 """Outputs of at most this size mean no link (PUREPLES)."""
 
+_PIECE = 1 << 15
+"""Numbers that are mapped at a time, so that they stay in the cache."""
+
 
 @dataclasses.dataclass(frozen=True)
 class WeightMap:
@@ -28,11 +31,21 @@ class WeightMap:
             raise ValueError(f"max_weight must be positive, not {self.max_weight}.")
 
     def __call__(self, u: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        result = np.empty(u.shape, u.dtype)
+        flat, out = u.reshape(-1), result.reshape(-1)
+        for begin in range(0, flat.size, _PIECE):
+            piece = slice(begin, begin + _PIECE)
+            self._apply(flat[piece], out[piece])
+        return result
+
+    def _apply(self, u: Float[np.ndarray, " n"], out: Float[np.ndarray, " n"]) -> None:
         scale = u.dtype.type(self.max_weight)
         if self.name == "linear":
-            return np.clip(u * scale, -scale, scale)
-        beyond = np.abs(u)
-        beyond -= u.dtype.type(DEAD_ZONE)
-        np.maximum(beyond, u.dtype.type(0), out=beyond)
-        beyond *= u.dtype.type(self.max_weight / (1 - DEAD_ZONE))
-        return np.copysign(beyond, u, out=beyond)
+            np.multiply(u, scale, out=out)
+            np.clip(out, -scale, scale, out=out)
+            return
+        np.abs(u, out=out)
+        out -= u.dtype.type(DEAD_ZONE)
+        np.maximum(out, u.dtype.type(0), out=out)
+        out *= u.dtype.type(self.max_weight / (1 - DEAD_ZONE))
+        np.copysign(out, u, out=out)

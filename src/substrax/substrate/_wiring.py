@@ -37,22 +37,59 @@ class Wiring:
 
 @dataclasses.dataclass
 class Links:
-    """Links of all genomes while they are being found; ends are global node numbers."""
+    """Links of all genomes while they are being found; ends are global node numbers.
+
+    Links come in groups, each of one genome: those of a field, say. In the end they are
+    sorted by genome, and within a genome by group; a group keeps its order.
+    """
 
     source: Int[np.ndarray, " links"]
     target: Int[np.ndarray, " links"]
     weight: Float[np.ndarray, " links"]
+    group: Int[np.ndarray, " links"]
+    group_genome: Int[np.ndarray, " groups"]
 
     @staticmethod
     def concatenate(parts: "list[Links]") -> "Links":
+        """The groups of later parts follow those of earlier ones."""
+        first = np.cumsum([0, *(p.group_genome.size for p in parts)])
         return Links(
             np.concatenate([p.source for p in parts]),
             np.concatenate([p.target for p in parts]),
             np.concatenate([p.weight for p in parts]),
+            np.concatenate(
+                [p.group + f for p, f in zip(parts, first[:-1], strict=True)]
+            ),
+            np.concatenate([p.group_genome for p in parts]),
         )
 
-    def keep(self, which: np.ndarray) -> "Links":
-        return Links(self.source[which], self.target[which], self.weight[which])
+    def keep(self, which: Int[np.ndarray, " some"] | Bool[np.ndarray, " links"]):
+        """Some of them, by their numbers or by a mask."""
+        if which.dtype == bool:
+            which = np.flatnonzero(which)
+        return Links(
+            self.source.take(which),
+            self.target.take(which),
+            self.weight.take(which),
+            self.group.take(which),
+            self.group_genome,
+        )
+
+    def counts(self, num_genomes: int) -> Int[np.ndarray, " genomes"]:
+        """Links of each genome."""
+        counts = np.zeros(num_genomes, np.int64)
+        in_group = np.bincount(self.group, minlength=self.group_genome.size)
+        np.add.at(counts, self.group_genome, in_group)
+        return counts
+
+    def sort(self, wanted: Bool[np.ndarray, " links"]) -> "Links":
+        """The wanted ones, by genome, then by group."""
+        by_genome = np.argsort(self.group_genome, kind="stable")
+        rank = np.empty(by_genome.size, np.int32)
+        rank[by_genome] = np.arange(by_genome.size)
+        kept = self if wanted.all() else self.keep(wanted)
+        # The links come as a few sorted runs, which this sort makes use of.
+        return kept.keep(np.argsort(rank.take(kept.group), kind="stable"))
 
     def without_repeats(self) -> "Links":
         """Each pair of ends once; a repeat was the same query and has the same weight.
@@ -73,27 +110,27 @@ def reached_from(
 ) -> Bool[np.ndarray, " nodes"]:
     """All nodes that can be reached from `start` along links, start included."""
     reached = start.copy()
-    pending = np.flatnonzero(~reached[target])
+    pending = np.flatnonzero(~reached.take(target))
     while pending.size:
-        hit = reached[source[pending]]
+        hit = reached.take(source.take(pending))
         if not hit.any():
             break
         reached[target[pending[hit]]] = True
-        pending = pending[~reached[target[pending]]]
+        pending = pending[~reached.take(target.take(pending))]
     return reached
 
 
-def clean_up(
-    links: Links,
-    is_start: Bool[np.ndarray, " nodes"],
-    is_end: Bool[np.ndarray, " nodes"],
-) -> tuple[Links, Bool[np.ndarray, " nodes"]]:
-    """Links both of whose ends lie on a path from a start to an end; and those nodes.
+def on_paths(
+    links: Links, is_output: Bool[np.ndarray, " nodes"]
+) -> Bool[np.ndarray, " nodes"]:
+    """The nodes that lie on a path from an input to an output.
 
-    Paths may run through inputs and outputs like through any other node.
+    All nodes but outputs were found from an input, or from a node that was. Paths may
+    run through inputs and outputs like through any other node.
     """
-    alive = reached_from(is_start, links.source, links.target)
-    # What a node reached from a start leads to is reached from it as well, so it does
-    # no harm that this walk also sees links between other nodes.
-    alive &= reached_from(is_end, links.target, links.source)
-    return links.keep(alive[links.source] & alive[links.target]), alive
+    into = np.flatnonzero(is_output.take(links.target))
+    leads_out = is_output.copy()  # the walk may begin one step away from the outputs
+    leads_out[links.source.take(into)] = True
+    alive = reached_from(leads_out, links.target, links.source)
+    is_fed = reached_from(~is_output, links.source.take(into), links.target.take(into))
+    return alive & is_fed

@@ -1,0 +1,152 @@
+"""Phases 2 and 3 of rule `emr`: links between found positions, one query each."""
+
+import numpy as np
+from jaxtyping import Int
+
+from ._connections import BACKWARD, LATERAL, SELF, configuration
+from ._emr import EMRRule
+from ._fields import Queries
+from ._positions import Found, Numbering
+from ._wiring import Links
+
+_MAX_PAIRS = 1 << 20
+"""Pairs of hidden positions that are queried at a time."""
+
+
+class _Positions:
+    """Found positions, terminals among them, sorted by genome, y, x."""
+
+    def __init__(self, numbering: Numbering, found: Found, dtype: np.dtype) -> None:
+        keys = found.keys
+        genome, point = keys.genomes(found.sorted), keys.points(found.sorted)
+        order = np.lexsort((point[:, 0], point[:, 1], genome))
+        key = found.sorted[order]
+        self.genome = genome[order].astype(np.int32)
+        self.all_genomes = np.arange(keys.num_genomes, dtype=np.int32)
+        self.y = point[order, 1]
+        self.point = point[order].astype(dtype)
+        self.number = numbering.of(key)
+        self.is_terminal = keys.is_terminal(key)
+
+
+def pair_links(queries: Queries, numbering: Numbering, found: Found, rule: EMRRule):
+    """Phase 2 of `emr`: one query for every ordered pair that the classes allow."""
+    classes = configuration(rule.connections)
+    if not classes:
+        return
+    position = _Positions(numbering, found, queries.engine.dtype)
+    for first, begin, count in _ranges(position, classes):
+        for piece in _pieces(count, _MAX_PAIRS):
+            yield _query_pairs(
+                queries,
+                position,
+                rule,
+                classes,
+                first[piece],
+                begin[piece],
+                count[piece],
+            )
+
+
+def _query_pairs(
+    queries: Queries,
+    position: _Positions,
+    rule: EMRRule,
+    classes: frozenset[int],
+    first: Int[np.ndarray, " ranges"],
+    begin: Int[np.ndarray, " ranges"],
+    count: Int[np.ndarray, " ranges"],
+) -> Links:
+    """Links from positions to ranges of positions, where the weight is large enough."""
+    outputs = queries.of_ranges(
+        position.genome[first], count, position.point[first], begin, position.point
+    )
+    weight = queries.weight_map(outputs[0])
+    strong = np.abs(weight) > rule.weight_threshold
+    if queries.has_leo:
+        strong &= outputs[1] > 0
+    found = np.flatnonzero(strong)
+    ranges = np.repeat(np.arange(first.size, dtype=np.int32), count)[found]
+    source = first[ranges]
+    target = found + (begin - (np.cumsum(count) - count))[ranges]
+    links = Links(
+        position.number[source],
+        position.number[target],
+        weight[found],
+        position.genome[source],
+        position.all_genomes,
+    )
+    drops_self = LATERAL in classes and SELF not in classes
+    if drops_self or position.is_terminal.any():
+        keep = source != target if drops_self else np.ones(source.size, bool)
+        terminal = position.is_terminal[source] | position.is_terminal[target]
+        keep &= ~terminal | (position.y[source] < position.y[target])
+        links = links.keep(keep)
+    return links
+
+
+def _ranges(position: _Positions, classes: frozenset[int]):
+    """Targets of each source as ranges in sorted order: (sources, begins, counts)."""
+    num = position.genome.size
+    if not num:
+        return
+    index = np.arange(num, dtype=np.int32)
+    starts_row = np.ones(num, bool)
+    starts_row[1:] = (position.genome[1:] != position.genome[:-1]) | (
+        position.y[1:] != position.y[:-1]
+    )
+    row_first = np.flatnonzero(starts_row)
+    row = np.cumsum(starts_row) - 1
+    lower = row_first[row]
+    upper = np.append(row_first[1:], num)[row]
+    starts_genome = np.ones(num, bool)
+    starts_genome[1:] = position.genome[1:] != position.genome[:-1]
+    genome_first = np.flatnonzero(starts_genome)
+    which = np.cumsum(starts_genome) - 1
+    low, high = genome_first[which], np.append(genome_first[1:], num)[which]
+    if BACKWARD in classes and LATERAL in classes:
+        yield index, low, high - low
+        return
+    if BACKWARD in classes:
+        yield index, low, lower - low
+    if LATERAL in classes:
+        yield index, lower, upper - lower
+    elif SELF in classes:
+        yield index, index, np.ones(num, np.int64)
+    yield index, upper, high - upper
+
+
+def _pieces(counts: Int[np.ndarray, " n"], limit: int):
+    """Slices of ranges that together hold about `limit` pairs, at least one each."""
+    ends = np.cumsum(counts)
+    begin = 0
+    while begin < counts.size:
+        done = ends[begin - 1] if begin else 0
+        stop = int(np.searchsorted(ends, done + limit, side="right"))
+        stop = max(stop, begin + 1)
+        if ends[stop - 1] > done:
+            yield slice(begin, stop)
+        begin = stop
+
+
+def output_links(queries: Queries, numbering: Numbering, found: Found, rule: EMRRule):
+    """Phase 3 of `emr`: one query for every (hidden position, output) above it."""
+    position = _Positions(numbering, found, queries.engine.dtype)
+    layout = found.keys.layout
+    num_inputs = len(layout.inputs)
+    for o, point in enumerate(layout.outputs):
+        source = np.flatnonzero(position.y < point[1])
+        genome = position.genome[source]
+        target = np.broadcast_to(point.astype(queries.engine.dtype), (source.size, 2))
+        outputs = queries.of_points(genome, position.point[source], target)
+        weight = queries.weight_map(outputs[0])
+        strong = np.abs(weight) > rule.weight_threshold
+        if queries.has_leo:
+            strong &= outputs[1] > 0
+        yield Links(
+            position.number[source[strong]],
+            numbering.bounds[genome[strong]] + num_inputs + o,
+            weight[strong],
+            genome[strong],
+            position.all_genomes,
+        )
