@@ -17,7 +17,7 @@ from ._emr import EMRRule
 from ._es import ESRule
 from ._fields import STRATEGIES, EagerValues, Fields, FrontierValues, Queries
 from ._layout import Layout
-from ._pairs import output_links, pair_links
+from ._pairs import Positions, output_links, pair_links
 from ._positions import Found, Keys, Numbering
 from ._rules import Expressed
 from ._weights import WeightMap
@@ -128,11 +128,12 @@ def discover(
                 queries, exploration, found, new, rule.rounds, classes, ignored
             )
         numbering = Numbering(found)
+        position = Positions(numbering, found, engine.dtype)
         links = Links.concatenate(
             [
                 _number(numbering, ends),
-                *pair_links(queries, numbering, found, rule),
-                *output_links(queries, numbering, found, rule),
+                *pair_links(queries, position, rule),
+                *output_links(queries, position, numbering, rule),
             ]
         )
     return _finish(links, numbering, layout, queries)

@@ -13,7 +13,7 @@ _MAX_PAIRS = 1 << 20
 """Pairs of hidden positions that are queried at a time."""
 
 
-class _Positions:
+class Positions:
     """Found positions, terminals among them, sorted by genome, y, x."""
 
     def __init__(self, numbering: Numbering, found: Found, dtype: np.dtype) -> None:
@@ -29,12 +29,11 @@ class _Positions:
         self.is_terminal = keys.is_terminal(key)
 
 
-def pair_links(queries: Queries, numbering: Numbering, found: Found, rule: EMRRule):
+def pair_links(queries: Queries, position: Positions, rule: EMRRule):
     """Phase 2 of `emr`: one query for every ordered pair that the classes allow."""
     classes = configuration(rule.connections)
     if not classes:
         return
-    position = _Positions(numbering, found, queries.engine.dtype)
     for first, begin, count in _ranges(position, classes):
         for piece in _pieces(count, _MAX_PAIRS):
             yield _query_pairs(
@@ -50,7 +49,7 @@ def pair_links(queries: Queries, numbering: Numbering, found: Found, rule: EMRRu
 
 def _query_pairs(
     queries: Queries,
-    position: _Positions,
+    position: Positions,
     rule: EMRRule,
     classes: frozenset[int],
     first: Int[np.ndarray, " ranges"],
@@ -85,7 +84,7 @@ def _query_pairs(
     return links
 
 
-def _ranges(position: _Positions, classes: frozenset[int]):
+def _ranges(position: Positions, classes: frozenset[int]):
     """Targets of each source as ranges in sorted order: (sources, begins, counts)."""
     num = position.genome.size
     if not num:
@@ -129,10 +128,11 @@ def _pieces(counts: Int[np.ndarray, " n"], limit: int):
         begin = stop
 
 
-def output_links(queries: Queries, numbering: Numbering, found: Found, rule: EMRRule):
+def output_links(
+    queries: Queries, position: Positions, numbering: Numbering, rule: EMRRule
+):
     """Phase 3 of `emr`: one query for every (hidden position, output) above it."""
-    position = _Positions(numbering, found, queries.engine.dtype)
-    layout = found.keys.layout
+    layout = numbering.keys.layout
     num_inputs = len(layout.inputs)
     for o, point in enumerate(layout.outputs):
         source = np.flatnonzero(position.y < point[1])

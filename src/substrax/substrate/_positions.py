@@ -124,11 +124,12 @@ class Numbering:
         total = keys.stride * keys.num_genomes
         if total > _MAX_TABLE:
             return None
-        table = np.full(total, -1, np.int32)
-        table[self.hidden] = self.number
+        # Numbers from 1: memory that is zero at first costs nothing until it is used.
+        table = np.zeros(total, np.int32)
+        table[self.hidden] = self.number + 1
         base = np.arange(keys.num_genomes) * keys.stride
         for terminal in range(keys.num_terminals):
-            table[base + terminal] = self.bounds[:-1] + terminal
+            table[base + terminal] = self.bounds[:-1] + terminal + 1
         return table
 
     @property
@@ -138,7 +139,7 @@ class Numbering:
     def of(self, keys: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Node numbers of keys, -1 for positions that are no nodes."""
         if self._table is not None:
-            return self._table[keys]
+            return self._table.take(keys) - 1
         genome, place = keys // self.keys.stride, keys % self.keys.stride
         is_terminal = place < self.keys.num_terminals
         result = np.full(keys.size, -1, np.int64)
