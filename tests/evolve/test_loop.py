@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from substrax.evolve import GenerationRecord, StopReason, evolve
-from substrax.evolve._loop import _init, _tell
+from substrax.evolve._loop import _tell
 from substrax.neat import tell_growing
 
 from .support import Problem, SumOfWeights, parts, timeless
@@ -26,8 +26,8 @@ def test_the_loop_is_ask_decode_evaluate_tell(result):
     """The same by hand: keys depend on the seed and the generation alone."""
     neat, decoder, problem = parts()
     key_init, key_run = jax.random.split(jax.random.key(3))
-    state = _init(neat, key_init)
-    # the jitted functions of the loop, only because they are compiled already
+    state = jax.jit(neat.init)(key=key_init)
+    # the jitted function of the loop, only because it is compiled already
     tell = lambda state, fitness, key: _tell(neat, state, fitness, key)
     for generation in range(8):
         key = jax.random.fold_in(key_run, generation)

@@ -1,6 +1,7 @@
 """The one loop: ask, decode, evaluate, tell; and the reasons to stop."""
 
 import dataclasses
+import functools
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -157,7 +158,8 @@ def _check(
 # process that agree in sizes, names and switches share what is compiled.
 
 
-@jax.jit
+# It runs once: compiling it well takes several seconds more than running it badly.
+@functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": "1"})
 def _init(algorithm: NEAT, key: Key[Array, ""]) -> NEATState:
     return algorithm.init(key=key)
 
