@@ -28,6 +28,7 @@ from substrax.neat import (
 from substrax.neat._initial import first_population, initial_pairs
 from substrax.neat._neat import _as_leaf
 from substrax.neat._reproduction import scores_of
+from substrax.neat._speciation import speciate
 
 BUSY = MutationConfig(
     add_node_rate=0.3,
@@ -115,10 +116,8 @@ def test_genomes_stay_valid_over_generations(neat, start):
         state, info = _run(neat, state, 1, seed)
         check_info(info)
         assert_valid(neat.ask(state), neat.config)
-        table = state.species
-        count = int(table.num_species)
-        index = np.asarray(state.species_index)
-        assert set(index.tolist()) == set(range(count))
+        index = np.asarray(info.species_index)
+        assert set(index.tolist()) == set(range(int(info.num_species)))
         assert int(info.species_size.sum()) == 24
 
 
@@ -272,19 +271,6 @@ def test_a_generation_that_failed_as_a_whole_leaves_no_trace_in_the_history(star
 SPLIT = SpeciationConfig(compatibility_threshold=0.4)
 
 
-def test_too_many_species_at_the_start_are_known_and_placed_again_after_growth():
-    wide = NEAT(_busy(max_species=32, speciation=SPLIT))
-    narrow = NEAT(_busy(max_species=2, speciation=SPLIT))
-    there = _init(wide, jax.random.key(3))
-    here = _init(narrow, jax.random.key(3))
-    assert int(there.species.num_species) > 2
-    assert bool(here.is_truncated)
-    assert not bool(there.is_truncated)
-    again = narrow.place_first(grow(here, max_species=32))
-    assert again.species_index.tolist() == there.species_index.tolist()
-    assert not bool(again.is_truncated)
-
-
 @pytest.mark.slow
 def test_a_run_that_began_with_too_many_species_is_that_of_a_larger_capacity():
     wide = NEAT(_busy(max_species=32, speciation=SPLIT))
@@ -294,13 +280,17 @@ def test_a_run_that_began_with_too_many_species_is_that_of_a_larger_capacity():
     fitness = jnp.arange(24, dtype=jnp.float32)
     with pytest.raises(CapacityError, match="max_species was too small"):
         check_info(jax.jit(narrow.tell)(here, fitness, key=key)[1])
-    after = [
-        tell_growing(neat, state, fitness, key=key, tell_fn=jax.jit(neat.tell))[0]
-        for neat, state in ((wide, there), (narrow, here))
-    ]
+    after, infos = zip(
+        *(
+            tell_growing(neat, state, fitness, key=key, tell_fn=jax.jit(neat.tell))
+            for neat, state in ((wide, there), (narrow, here))
+        ),
+        strict=True,
+    )
     for name in ("link_id", "link_weight", "node_bias"):
         np.testing.assert_array_equal(*(getattr(s.population, name) for s in after))
-    assert after[0].species_index.tolist() == after[1].species_index.tolist()
+    assert int(infos[0].num_species) > 2
+    assert infos[0].species_index.tolist() == infos[1].species_index.tolist()
 
 
 def test_a_whole_number_for_a_rate_is_a_rate():
@@ -322,8 +312,7 @@ def test_the_threshold_moves_towards_the_target_number_of_species(neat, start):
     assert float(state.threshold) == pytest.approx(2.5)
     speciation = dataclasses.replace(speciation, target_num_species=1)
     adaptive = NEAT(_busy(speciation=speciation))
-    many = eqx.tree_at(lambda s: s.species.num_species, start, jnp.int32(2))
-    threshold = adaptive._next_threshold(many.threshold, many.species.num_species)
+    threshold = adaptive._next_threshold(start.threshold, jnp.int32(2))
     assert float(threshold) == pytest.approx(3.5)
 
 
@@ -391,9 +380,17 @@ def test_partial_connections_have_the_asked_number_of_links(kind, hidden, expect
 
 def test_compatible_members_share_a_species(neat, start):
     state, _ = _run(neat, start, 2)
-    index = np.asarray(state.species_index)
+    placed = jax.jit(speciate)(
+        neat.config,
+        state.threshold,
+        state.population,
+        state.species,
+        state.next_species_id,
+        state.generation,
+    )
+    index = np.asarray(placed.species_index)
     distance = jax.jit(jax.vmap(lambda a, b: pair_distance(neat.config, a, b)))(
         state.population,
-        jax.tree.map(lambda x: x[index], state.species.representative),
+        jax.tree.map(lambda x: x[index], placed.table.representative),
     )
     assert (np.asarray(distance) < float(state.threshold)).all()

@@ -1,7 +1,6 @@
 """The one loop: ask, decode, evaluate, tell; and the reasons to stop."""
 
 import dataclasses
-import functools
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -12,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..decoders import AbstractDecoder
-from ..neat import NEAT, Genome, NEATInfo, NEATState, grow, tell_growing
+from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
 from ..network import Networks
 from ..problems import AbstractProblem
 from ._best import Best
@@ -158,8 +157,7 @@ def _check(
 # process that agree in sizes, names and switches share what is compiled.
 
 
-# It runs once: compiling it well takes several seconds more than running it badly.
-@functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": "1"})
+@jax.jit
 def _init(algorithm: NEAT, key: Key[Array, ""]) -> NEATState:
     return algorithm.init(key=key)
 
@@ -194,13 +192,7 @@ class _Run:
 
     def start(self) -> NEATState:
         """The first population."""
-        state = _init(self.algorithm, self.key_init)
-        # Before anything is recorded, so that species keep their slots.
-        while bool(state.is_truncated):
-            state = self.algorithm.place_first(
-                grow(state, max_species=2 * state.max_species)
-            )
-        return state
+        return _init(self.algorithm, self.key_init)
 
     def restore(
         self, directory: RunDirectory
@@ -262,7 +254,6 @@ class _Run:
         )
         improved = bool(next_state.best_score > state.best_score)
         record = make_record(
-            state,
             next_state,
             info,
             networks,

@@ -89,16 +89,15 @@ def finite_or_none(value: Any) -> float | None:
 
 
 def make_record(
-    state: NEATState,
     next_state: NEATState,
     info: NEATInfo,
     networks: Networks,
     seconds: float,
     compile_seconds: float,
 ) -> GenerationRecord:
-    """The record of the generation that `state` held and `info` is about."""
+    """The record of the generation that `info` is about."""
     num_species = int(info.num_species)
-    ids = np.asarray(state.species.species_id)[:num_species].tolist()
+    ids = np.asarray(info.species_id)[:num_species].tolist()
     sizes = np.asarray(info.species_size)[:num_species].tolist()
     best = int(info.best_index)
     num_hidden, num_links = networks.num_hidden, networks.num_links

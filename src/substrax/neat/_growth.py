@@ -114,8 +114,6 @@ def tell_growing(
     `jax.jit(neat.tell)`.
     """
     tell_fn = neat.tell if tell_fn is None else tell_fn
-    while bool(state.is_truncated):
-        state = neat.place_first(grow(state, max_species=2 * state.max_species))
     while True:
         next_state, info = tell_fn(state, fitness, key=key)
         nodes, links, species = (

@@ -4,7 +4,6 @@ Reference: Stanley & Miikkulainen, "Evolving Neural Networks through Augmenting
 Topologies", Evolutionary Computation 10(2), 2002.
 """
 
-import dataclasses
 from functools import partial
 from typing import Any
 
@@ -46,13 +45,13 @@ _PARENT_WORDS = 5
 class NEATState(eqx.Module):
     """All that the next generation depends on, besides fitness and a key.
 
-    `population` is not yet evaluated; `species_index` gives the slot of each genome's
-    species in `species`. `best_genome` is the best ever told, with `best_score` (larger
-    is better, whatever the objective) and `last_improved`, the generation it appeared.
+    `population` is neither evaluated nor placed into species yet: `species` are those
+    of its parents that had offspring, and `threshold` decides who joins them.
+    `best_genome` is the best ever told, with `best_score` (larger is better, whatever
+    the objective) and `last_improved`, the generation it appeared.
     """
 
     population: Genome
-    species_index: Int[Array, " population"]
     species: SpeciesTable
     counters: Counters
     next_species_id: Int[Array, ""]
@@ -61,8 +60,6 @@ class NEATState(eqx.Module):
     best_genome: Genome
     best_score: Float[Array, ""]
     last_improved: Int[Array, ""]
-    is_truncated: Bool[Array, ""]
-    """Whether the first population had more species than `max_species`."""
 
     @property
     def max_nodes(self) -> int:
@@ -83,10 +80,11 @@ class NEATState(eqx.Module):
 class NEATInfo(eqx.Module):
     """What a generation was like.
 
-    Fitness, `species_size` and the sizes of genomes are about the generation that was
-    told; `parent_index`, `num_new_species`, `threshold` and `overflow` about the one
-    that it begot. With an `overflow`, or with `ids_exhausted`, the new state is not
-    what NEAT would have made: see `check_info` and `tell_growing`.
+    Fitness, species and the sizes of genomes are about the generation that was told;
+    `parent_index` and `threshold` about the one that it begot. `species_index` is the
+    slot of each genome's species, to which `species_id` and `species_size` belong. With
+    an `overflow`, or with `ids_exhausted`, the new state is not what NEAT would have
+    made: see `check_info` and `tell_growing`.
     """
 
     generation: Int[Array, ""]
@@ -95,6 +93,8 @@ class NEATInfo(eqx.Module):
     mean_fitness: Float[Array, ""]
     num_failed: Int[Array, ""]
     num_species: Int[Array, ""]
+    species_index: Int[Array, " population"]
+    species_id: Int[Array, " species"]
     species_size: Int[Array, " species"]
     num_stagnant_species: Int[Array, ""]
     mean_nodes: Float[Array, ""]
@@ -143,15 +143,14 @@ class NEAT(eqx.Module):
         self.config = jax.tree.unflatten(structure, leaves)
 
     def init(self, *, key: Key[Array, ""]) -> NEATState:
-        """The first population, placed into species."""
+        """The first population."""
         config = self.config
         max_nodes, max_links, max_species = default_capacity(config)
         population = first_population(config, max_nodes, max_links, key=key)
         num_nodes = config.num_inputs + config.num_outputs + config.num_hidden
         threshold = jnp.asarray(config.speciation.compatibility_threshold, jnp.float32)
-        state = NEATState(
+        return NEATState(
             population=population,
-            species_index=jnp.zeros(config.population_size, jnp.int32),
             species=empty_species(max_species, max_nodes, max_links),
             counters=Counters(
                 jnp.int32(num_nodes),
@@ -164,26 +163,6 @@ class NEAT(eqx.Module):
             best_genome=jax.tree.map(lambda x: x[0], population),
             best_score=jnp.float32(-jnp.inf),
             last_improved=jnp.int32(0),
-            is_truncated=jnp.bool_(False),
-        )
-        return self.place_first(state)
-
-    def place_first(self, state: NEATState) -> NEATState:
-        """A first population, placed into species anew (after `grow`)."""
-        placed = speciate(
-            self.config,
-            state.threshold,
-            state.population,
-            empty_species(state.max_species, state.max_nodes, state.max_links),
-            jnp.int32(0),
-            jnp.int32(0),
-        )
-        return dataclasses.replace(
-            state,
-            species_index=placed.species_index,
-            species=placed.table,
-            next_species_id=placed.next_species_id,
-            is_truncated=placed.overflow,
         )
 
     def ask(self, state: NEATState) -> Genome:
@@ -206,18 +185,27 @@ class NEAT(eqx.Module):
         """
         config = self.config
         key_representative, key_offspring = jax.random.split(key)
+        placed = speciate(
+            config,
+            state.threshold,
+            state.population,
+            state.species,
+            state.next_species_id,
+            state.generation,
+        )
+        species_index = placed.species_index
         score, is_failed = scores_of(config, fitness)
         best_index = jnp.argmax(score).astype(jnp.int32)
         improves = (score[best_index] > state.best_score) & ~is_failed[best_index]
         last_improved = jnp.where(improves, state.generation, state.last_improved)
 
         statistics = species_statistics(
-            config, state.species, state.species_index, score, is_failed
+            config, placed.table, species_index, score, is_failed
         )
         species, reproduces = update_stagnation(
-            config, state.species, statistics, state.generation, last_improved
+            config, placed.table, statistics, state.generation, last_improved
         )
-        is_parent = reproduces[state.species_index]
+        is_parent = reproduces[species_index]
         quota = quotas(
             config,
             statistics,
@@ -225,7 +213,7 @@ class NEAT(eqx.Module):
             jnp.min(jnp.where(is_parent, score, jnp.inf)),
             jnp.max(jnp.where(is_parent, score, -jnp.inf)),
         )
-        order = rank_members(state.species_index, score)
+        order = rank_members(species_index, score)
         population, counters, overflow, parents = self._offspring(
             state, statistics, order, score, quota, key=key_offspring
         )
@@ -236,23 +224,12 @@ class NEAT(eqx.Module):
             )
             species = eqx.tree_at(lambda t: t.representative, species, representative)
         species, _ = keep_species(species, quota > 0)
-        threshold = self._next_threshold(state.threshold, state.species.num_species)
-        placed = speciate(
-            config,
-            threshold,
-            population,
-            species,
-            state.next_species_id,
-            state.generation + 1,
-        )
-        overflow = Overflow(
-            overflow.nodes, overflow.links, placed.overflow | state.is_truncated
-        )
+        num_species = placed.table.num_species
+        threshold = self._next_threshold(state.threshold, num_species)
         best_genome = take(state.population, best_index)
         next_state = NEATState(
             population=population,
-            species_index=placed.species_index,
-            species=placed.table,
+            species=species,
             counters=counters,
             next_species_id=placed.next_species_id,
             threshold=threshold,
@@ -260,7 +237,6 @@ class NEAT(eqx.Module):
             best_genome=select(improves, best_genome, state.best_genome),
             best_score=jnp.where(improves, score[best_index], state.best_score),
             last_improved=last_improved,
-            is_truncated=jnp.bool_(False),
         )
         num_alive = jnp.sum(reproduces, dtype=jnp.int32)
         num_valid = jnp.sum(~is_failed, dtype=jnp.int32)
@@ -272,15 +248,17 @@ class NEAT(eqx.Module):
             best_index=best_index,
             mean_fitness=total / jnp.maximum(num_valid, 1).astype(jnp.float32),
             num_failed=jnp.sum(is_failed, dtype=jnp.int32),
-            num_species=state.species.num_species,
+            num_species=num_species,
+            species_index=species_index,
+            species_id=placed.table.species_id,
             species_size=statistics.size,
-            num_stagnant_species=state.species.num_species - num_alive,
+            num_stagnant_species=num_species - num_alive,
             mean_nodes=mean(state.population.num_nodes),
             mean_links=mean(state.population.num_links),
             parent_index=jnp.stack([parents.first, parents.second], axis=1),
             num_new_species=placed.next_species_id - state.next_species_id,
             threshold=threshold,
-            overflow=overflow,
+            overflow=Overflow(overflow.nodes, overflow.links, placed.overflow),
             ids_exhausted=counters.exhausted,
         )
         return next_state, info
