@@ -60,3 +60,14 @@ def getkey() -> Callable[[], Key[Array, ""]]:
 
     stream = keys()
     return lambda: next(stream)
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a run, which takes long to make, share a worker."""
+    for item in items:
+        folder = item.path.parent.name
+        if folder == "report":
+            item.add_marker(pytest.mark.xdist_group("report"))
+        elif folder == "evolve":
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))

@@ -41,7 +41,18 @@ def test_every_example_is_tested():
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {"xor_neat", *QUICK}
 
 
-@pytest.mark.parametrize("name", QUICK)
+# Each compiles NEAT for sizes of its own.
+SLOW = {"own_dataset", "own_host_fitness", "import_neat_python", "hyperneat_substrate"}
+SLOW_DOCUMENTS = {"problems.md", "report.md"}
+
+
+def marks(is_slow: bool) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.slow] if is_slow else []
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=marks(name in SLOW)) for name in QUICK]
+)
 def test_example_runs_and_tells_what_it_found(name, capsys):
     load(name).main(seed=0, **QUICK[name])
     printed = capsys.readouterr().out
@@ -75,7 +86,11 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 @pytest.mark.parametrize(
     "document",
-    [document for document in DOCUMENTS if python_blocks(document)],
+    [
+        pytest.param(document, marks=marks(document.name in SLOW_DOCUMENTS))
+        for document in DOCUMENTS
+        if python_blocks(document)
+    ],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_python_in_documents_runs(document, capsys):

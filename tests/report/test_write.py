@@ -119,6 +119,7 @@ def test_plain_neat_has_its_genome_as_the_network(tmp_path: Path):
     assert "with NEAT" in content.text
 
 
+@pytest.mark.slow
 def test_fixed_substrate_has_patterns_but_no_grid(tmp_path: Path):
     decoder = 'name = "hyperneat"\nsubstrate = "layered"\nhidden_layers = [3]'
     run = make_run(tmp_path / "run", decoder, RIDGES)
@@ -127,6 +128,7 @@ def test_fixed_substrate_has_patterns_but_no_grid(tmp_path: Path):
     assert {"fields", "substrate"} <= {*content.figures}
 
 
+@pytest.mark.slow
 def test_es_hyperneat_shows_its_quadtree_towards_an_output_too(tmp_path: Path):
     decoder = 'name = "es"\ndepth = 2\nband_threshold = 0.0'
     run = make_run(tmp_path / "run", decoder, RIDGES)
@@ -156,6 +158,7 @@ def test_constant_network_is_a_diagnosis_beside_its_picture(tmp_path: Path):
     assert "nothing reaches output 0" in text
 
 
+@pytest.mark.slow
 def test_run_of_one_generation_without_species_has_a_report(tmp_path: Path):
     line = metrics_line(0, species_size=[], num_species=0)
     run = make_run(tmp_path / "run", EMR, RIDGES, [line])
@@ -174,6 +177,7 @@ def test_run_whose_evaluations_all_failed_has_a_report(tmp_path: Path):
     assert "32 fitness values were not finite" in content.text
 
 
+@pytest.mark.slow
 def test_run_started_from_python_can_be_given_its_decoder(tmp_path: Path):
     made = make_run(tmp_path / "made", EMR, RIDGES)
     best = made.best()
