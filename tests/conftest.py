@@ -64,10 +64,9 @@ def getkey() -> Callable[[], Key[Array, ""]]:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a run, which takes long to make, share a worker."""
+    """Tests that share a run, or what it compiles, share a worker."""
     for item in items:
-        folder = item.path.parent.name
-        if folder == "report":
+        if item.path.parent.name == "report":
             item.add_marker(pytest.mark.xdist_group("report"))
-        elif folder == "evolve":
+        elif item.path.parent.name == "evolve" or item.path.stem == "test_examples":
             item.add_marker(pytest.mark.xdist_group(item.path.stem))

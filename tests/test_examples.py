@@ -60,6 +60,7 @@ def test_example_runs_and_tells_what_it_found(name, capsys):
     assert "hidden node" in printed
 
 
+@pytest.mark.slow
 def test_xor_example_reports_an_unsolved_run_as_such(capsys):
     example = load("xor_neat")
     assert not example.main(seed=0, population_size=150, max_generations=2)

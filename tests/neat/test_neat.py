@@ -254,6 +254,7 @@ def test_failed_evaluations_are_counted_and_never_spread(neat, start):
     assert_valid(neat.ask(state), neat.config)
 
 
+@pytest.mark.slow
 def test_a_generation_that_failed_as_a_whole_leaves_no_trace_in_the_history(start):
     """Losses are positive, so the score of a later success lies below 0."""
     neat = NEAT(_busy(maximise=False))
@@ -334,7 +335,9 @@ def test_every_preset_builds_and_can_be_changed(name):
     assert NEAT(config).config.num_inputs == 3
 
 
-@pytest.mark.parametrize("name", ["stanley2002", "neat_python"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("stanley2002", marks=pytest.mark.slow), "neat_python"]
+)
 def test_presets_run(name):
     # The two that between them take every branch.
     config = presets.PRESETS[name](

@@ -46,7 +46,11 @@ ALL: dict[str, AbstractProblem] = {
     ),
     "host": HostProblem(lambda networks, key: networks.num_links, LAYOUT),
 }
-every_problem = pytest.mark.parametrize("name", ALL)
+# Variants of a problem, as against problems, are left to the slow tests.
+every_problem = pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if "," in n else []) for n in ALL],
+)
 
 
 def networks_for(problem: AbstractProblem, **options: Any) -> Networks:
