@@ -102,8 +102,9 @@ def test_killed_once_a_run_ends_the_same(tmp_path, expected):
 
 @pytest.mark.parametrize(
     "number",
-    [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)],
+    [signal.SIGINT, signal.SIGTERM],
 )
+@pytest.mark.slow
 def test_an_interrupted_run_saves_and_says_how_to_go_on(tmp_path, expected, number):
     path = tmp_path / "run"
     process = start("run", "xor", *RUN, "--out", str(path))

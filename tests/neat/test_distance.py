@@ -84,7 +84,10 @@ def test_neat_python_distance_by_hand():
     assert float(pair_distance(config, FIRST, SECOND)) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("preset", [presets.stanley2002, presets.neat_python])
+@pytest.mark.parametrize(
+    "preset",
+    [pytest.param(presets.stanley2002, marks=pytest.mark.slow), presets.neat_python],
+)
 def test_the_table_agrees_with_pairs_and_does_not_depend_on_capacity(preset):
     config = preset(num_inputs=3, num_outputs=2, population_size=40)
     mutation = dataclasses.replace(

@@ -110,6 +110,7 @@ def test_same_run_gives_the_same_figures_to_the_byte(page: Path, tmp_path: Path)
     assert page.read_text() == again.read_text()
 
 
+@pytest.mark.slow
 def test_plain_neat_has_its_genome_as_the_network(tmp_path: Path):
     decoder = 'name = "direct"\ndialect = "neat-python"'
     run = make_run(tmp_path / "run", decoder, PLAIN)
@@ -167,6 +168,7 @@ def test_run_of_one_generation_without_species_has_a_report(tmp_path: Path):
     assert {"fitness", "growth"} <= {*content.figures}
 
 
+@pytest.mark.slow
 def test_run_whose_evaluations_all_failed_has_a_report(tmp_path: Path):
     failed: dict[str, Any] = {"best_fitness": None, "best_ever": None, "num_failed": 16}
     lines = [metrics_line(g, **failed) for g in range(2)]
@@ -196,6 +198,7 @@ def test_run_started_from_python_can_be_given_its_decoder(tmp_path: Path):
     assert {"fields", "grid"} <= {*Page(page).figures}
 
 
+@pytest.mark.slow
 def test_figures_of_an_older_report_do_not_stay(tmp_path: Path):
     run = make_run(tmp_path / "run", 'name = "direct"', PLAIN, [metrics_line(0)])
     old = run.path / "report" / "figures" / "grid.svg"
@@ -205,6 +208,7 @@ def test_figures_of_an_older_report_do_not_stay(tmp_path: Path):
     assert not old.exists()
 
 
+@pytest.mark.slow
 def test_steps_are_told(tmp_path: Path):
     run = make_run(tmp_path / "run", 'name = "direct"', PLAIN, [metrics_line(0)])
     steps: list[str] = []
