@@ -146,3 +146,10 @@ def test_a_deep_grid_costs_no_more_than_its_active_cells() -> None:
     rule = EMRRule(depth=20, variance_threshold=0.1, connections="feedforward")
     wiring = find(engine, Layout.spread(2, 1), rule)
     assert 0 < wiring.num_queries < 100_000
+
+
+@pytest.mark.parametrize("rule", [ESRule, EMRRule])
+@pytest.mark.parametrize("depth", [2.5, "3", True])
+def test_a_depth_that_is_no_whole_number_is_named(rule, depth) -> None:
+    with pytest.raises(ValueError, match="depth must be a whole number, not"):
+        rule(depth=depth)

@@ -45,6 +45,9 @@ class EMRRule:
     rounds: int = 0
 
     def __post_init__(self) -> None:
+        check_whole(
+            depth=self.depth, initial_depth=self.initial_depth, rounds=self.rounds
+        )
         check_depth(self.depth)
         if not 0 <= self.initial_depth <= self.depth:
             raise ValueError(
@@ -94,6 +97,12 @@ class EMRRule:
             levels = in_band(queries, fields, levels, self.band_threshold)
         levels = permitted(queries, fields, levels)
         return express(levels, queries.engine.dtype)
+
+
+def check_whole(**settings: object) -> None:
+    for name, value in settings.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise ValueError(f"{name} must be a whole number, not {value!r}.")
 
 
 def check_depth(depth: int) -> None:

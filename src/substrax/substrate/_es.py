@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ._connections import UPWARDS
-from ._emr import check_depth, check_threshold
+from ._emr import check_depth, check_threshold, check_whole
 from ._fields import Fields, Quads, Queries, Values, block_variance
 from ._rules import Candidates, Expressed, candidates_of, express, in_band, permitted
 
@@ -40,6 +40,11 @@ class ESRule:
     iteration_level: int = 1
 
     def __post_init__(self) -> None:
+        check_whole(
+            depth=self.depth,
+            initial_depth=self.initial_depth,
+            iteration_level=self.iteration_level,
+        )
         check_depth(self.depth)
         if not 0 <= self.initial_depth <= self.depth + 1:
             raise ValueError(
