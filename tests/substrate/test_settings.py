@@ -8,6 +8,7 @@ from tests.substrate.support import draw_cppns, find, make_engine
 
 from substrax.cppn import QueryEngine
 from substrax.substrate import EMRRule, ESRule, Exploration, Layout, WeightMap
+from substrax.substrate._emr import check_whole
 
 RULES = [
     ESRule(),
@@ -148,8 +149,14 @@ def test_a_deep_grid_costs_no_more_than_its_active_cells() -> None:
     assert 0 < wiring.num_queries < 100_000
 
 
-@pytest.mark.parametrize("rule", [ESRule, EMRRule])
-@pytest.mark.parametrize("depth", [2.5, "3", True])
-def test_a_depth_that_is_no_whole_number_is_named(rule, depth) -> None:
+@pytest.mark.parametrize("depth", [2.5, "3", True, None])
+def test_a_depth_that_is_no_whole_number_is_named(depth) -> None:
+    # Directly, because in tests the types of a rule's arguments are checked before.
     with pytest.raises(ValueError, match="depth must be a whole number, not"):
-        rule(depth=depth)
+        check_whole(depth=depth)
+
+
+@pytest.mark.parametrize("rule", [ESRule, EMRRule])
+def test_rules_ask_for_whole_numbers(rule) -> None:
+    with pytest.raises(ValueError, match="depth must be a whole number, not True"):
+        rule(depth=True)
