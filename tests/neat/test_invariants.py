@@ -171,8 +171,10 @@ def test_threefry_is_the_one_of_jax():
 
 def test_words_depend_on_slot_and_column_but_not_on_capacity():
     sizes = ((1, 5), (8, 3), (16, 4))
-    small = population_words(jax.random.key(0), 6, sizes)
-    large = population_words(jax.random.key(0), 6, ((1, 5), (32, 3), (64, 4)))
+    small = population_words(jax.random.key(0), 6, sizes, jnp.bool_(True))
+    large = population_words(
+        jax.random.key(0), 6, ((1, 5), (32, 3), (64, 4)), jnp.bool_(True)
+    )
     for a, b in zip(small, large, strict=True):
         np.testing.assert_array_equal(a, b[:, :, : a.shape[2]])
     everything = np.concatenate([np.asarray(a).ravel() for a in small])

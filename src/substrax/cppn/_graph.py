@@ -22,8 +22,14 @@ class GraphLinks:
     weight: Float[np.ndarray, " links"]
 
     def keep(self, mask: Bool[np.ndarray, " links"]) -> "GraphLinks":
+        if mask.all():
+            return self
+        kept = np.flatnonzero(mask)
         return GraphLinks(
-            self.genome[mask], self.source[mask], self.target[mask], self.weight[mask]
+            self.genome.take(kept),
+            self.source.take(kept),
+            self.target.take(kept),
+            self.weight.take(kept),
         )
 
 
@@ -37,25 +43,31 @@ def _check_finite(name: str, values: np.ndarray, genome: np.ndarray) -> None:
         )
 
 
-def _flat_nodes(node_id: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Genome of each existing node, its id, and a sorted key to look nodes up."""
-    exists = node_id >= 0
-    genome = np.nonzero(exists)[0].astype(np.int64)
-    ids = node_id[exists].astype(np.int64)
-    order = np.argsort(genome << 32 | ids, kind="stable")
-    return genome[order], ids[order], order
-
-
-def _find(key: np.ndarray, genome: np.ndarray, ids: np.ndarray, end: str) -> np.ndarray:
-    wanted = genome << 32 | ids
-    place = np.minimum(np.searchsorted(key, wanted), key.size - 1)
-    missing = key[place] != wanted
-    if missing.any():
-        at = int(np.flatnonzero(missing)[0])
+def _find(
+    key: np.ndarray,
+    first: np.ndarray,
+    num_fixed: int,
+    genome: np.ndarray,
+    ids: np.ndarray,
+    end: str,
+) -> np.ndarray:
+    """Flat indices of nodes; `first` is where the nodes of each genome begin."""
+    # Inputs and outputs lead their genome's nodes, in order; others are searched for.
+    place = first.take(genome) + ids
+    hidden = np.flatnonzero((ids < 0) | (ids >= num_fixed))
+    if not hidden.size:
+        return place
+    wanted = genome.take(hidden) << 32 | ids.take(hidden)
+    at = np.minimum(np.searchsorted(key, wanted), key.size - 1)
+    missing = np.flatnonzero(key.take(at) != wanted)
+    if missing.size:
+        link = hidden[missing[0]]
         raise ValueError(
-            f"genome {int(genome[at])} has a link whose {end} is node {int(ids[at])}, "
-            "which is not among its nodes. Add the node or remove the link."
+            f"genome {int(genome[link])} has a link whose {end} is node "
+            f"{int(ids[link])}, which is not among its nodes. Add the node or remove "
+            "the link."
         )
+    place[hidden] = at
     return place
 
 
@@ -117,27 +129,33 @@ def read_graphs(
             raise ValueError(f"{name} has shape {value.shape}, expected {shape}.")
 
     num_genomes = node_id.shape[0]
-    node_genome, ids, order = _flat_nodes(node_id)
-    exists = node_id >= 0
-    bias = arrays["node_bias"][0][exists][order].astype(dtype)
-    activation = arrays["node_activation"][0][exists][order]
+    place = np.flatnonzero(node_id >= 0)
+    key = (place // node_id.shape[1]) << 32
+    key |= node_id.ravel().take(place)
+    if (key[1:] <= key[:-1]).any():  # NEAT's nodes come in order
+        order = np.argsort(key, kind="stable")
+        key, place = key[order], place[order]
+    node_genome, ids = key >> 32, key & 0xFFFFFFFF
+    bias = arrays["node_bias"][0].ravel().take(place).astype(dtype)
+    activation = arrays["node_activation"][0].ravel().take(place)
     _check_finite("bias", bias, node_genome)
-    key = node_genome << 32 | ids
     if (key[1:] == key[:-1]).any():
         where = int(node_genome[1:][key[1:] == key[:-1]][0])
         raise ValueError(f"genome {where} has two nodes with the same id.")
     _check_arity(node_genome, ids, num_genomes, num_inputs, num_outputs)
 
-    enabled = arrays["link_enabled"][0].astype(bool)
-    link_genome = np.nonzero(enabled)[0].astype(np.int64)
-    weight = arrays["link_weight"][0][enabled].astype(dtype)
+    place = np.flatnonzero(arrays["link_enabled"][0])
+    link_genome = place // max(1, link_source.shape[1])
+    weight = arrays["link_weight"][0].ravel().take(place).astype(dtype)
     _check_finite("link weight", weight, link_genome)
-    source_id = link_source[enabled].astype(np.int64)
-    target_id = arrays["link_target"][0][enabled].astype(np.int64)
+    source_id = link_source.ravel().take(place).astype(np.int64)
+    target_id = arrays["link_target"][0].ravel().take(place).astype(np.int64)
+    first = np.searchsorted(node_genome, np.arange(num_genomes))
+    found = (key, first, num_inputs + num_outputs, link_genome)
     links = GraphLinks(
         link_genome,
-        _find(key, link_genome, source_id, "source"),
-        _find(key, link_genome, target_id, "target"),
+        _find(*found, source_id, "source"),
+        _find(*found, target_id, "target"),
         weight,
     )
     _check_no_link_into_input(links, target_id, num_inputs)
@@ -180,14 +198,15 @@ def reaches_output(
     links: GraphLinks, is_output: Bool[np.ndarray, " nodes"]
 ) -> Bool[np.ndarray, " nodes"]:
     needed = is_output.copy()
-    pending = links
-    while pending.source.size:
-        hit = needed[pending.target]
-        new = pending.source[hit]
-        pending = pending.keep(~hit)
-        if not (~needed[new]).any():
+    source, target = links.source, links.target
+    while source.size:
+        hit = needed.take(target)
+        new = source.take(np.flatnonzero(hit))
+        if needed.take(new).all():
             break
         needed[new] = True
+        rest = np.flatnonzero(~hit)
+        source, target = source.take(rest), target.take(rest)
     return needed
 
 
@@ -197,13 +216,19 @@ def longest_paths(
     """Links on the longest path to each node; None if there is a cycle."""
     depth = np.zeros(num_nodes, np.int64)
     waiting = np.bincount(target, minlength=num_nodes)
+    step = 0
     while source.size:
-        ready = waiting[source] == 0
-        if not ready.any():
+        # All links into the nodes that this step is about have gone: the last of them
+        # in the step before, which was the longest path.
+        is_ready = waiting.take(source) == 0
+        ready = target.take(np.flatnonzero(is_ready))
+        if not ready.size:
             return None
-        np.maximum.at(depth, target[ready], depth[source[ready]] + 1)
-        waiting -= np.bincount(target[ready], minlength=num_nodes)
-        source, target = source[~ready], target[~ready]
+        step += 1
+        depth[ready] = step
+        waiting -= np.bincount(ready, minlength=num_nodes)
+        rest = np.flatnonzero(~is_ready)
+        source, target = source.take(rest), target.take(rest)
     return depth
 
 

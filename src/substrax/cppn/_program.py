@@ -124,49 +124,57 @@ def _assemble(
     depth = evaluation_depths(links, ids.size)
 
     evaluated = np.flatnonzero(needed & ~is_input)
-    # Sorted by genome, then depth, then id: evaluation order.
-    evaluated = evaluated[
-        np.lexsort((ids[evaluated], depth[evaluated], node_genome[evaluated]))
-    ]
+    # Sorted by genome, then depth, then id: evaluation order. (Nodes come by genome and
+    # id.)
+    level = node_genome.take(evaluated) * (int(depth.max(initial=0)) + 1)
+    level += depth.take(evaluated)
+    evaluated = evaluated.take(np.argsort(level, kind="stable"))
+    genome = node_genome.take(evaluated)
     rank = np.full(ids.size, -1, np.int64)
     rank[evaluated] = np.arange(evaluated.size)
-    fan_in = np.bincount(rank[links.target], minlength=evaluated.size)
+    target_rank = rank.take(links.target)
+    fan_in = np.bincount(target_rank, minlength=evaluated.size)
     # A chain of rows: FAN_IN links in the first, one less in each that follows.
     chain = 1 + np.maximum(0, -(-(fan_in - FAN_IN) // (FAN_IN - 1)))
     row_end = np.cumsum(chain)
     row_begin = row_end - chain
-    node_bounds = _starts(node_genome[evaluated], num_genomes)
+    node_bounds = _starts(genome, num_genomes)
     row_bounds = np.concatenate([[0], row_end])[node_bounds]
     first_row, num_rows = row_bounds[:-1], np.diff(row_bounds)
 
     # The slot in which a node's value is found: inputs by id, others by last row.
     slot = np.where(is_input, ids, -1)
-    slot[evaluated] = num_inputs + row_end - 1 - first_row[node_genome[evaluated]]
+    slot[evaluated] = num_inputs + row_end - 1 - first_row.take(genome)
 
     total = int(row_end[-1]) if row_end.size else 0
     row_bias = np.zeros(total, bias.dtype)
     row_source = np.zeros((total, FAN_IN), np.int32)
     row_weight = np.zeros((total, FAN_IN), bias.dtype)
-    row_bias[row_begin] = bias[evaluated]
+    row_bias[row_begin] = bias.take(evaluated)
     used, row_activation = _activation_table(
-        graphs.activation[evaluated], row_end - 1, total, activations
+        graphs.activation.take(evaluated), row_end - 1, total, activations
     )
-    continued = np.setdiff1d(np.arange(total), row_begin)
-    genome_of_row = np.repeat(node_genome[evaluated], chain)
-    row_source[continued, 0] = (
-        num_inputs + continued - 1 - first_row[genome_of_row[continued]]
-    )
+    is_continued = np.ones(total, bool)
+    is_continued[row_begin] = False
+    continued = np.flatnonzero(is_continued)
+    genome_of_row = np.repeat(genome, chain).take(continued)
+    row_source[continued, 0] = num_inputs + continued - 1 - first_row[genome_of_row]
     row_weight[continued, 0] = 1
 
-    by_target = np.lexsort((slot[links.source], rank[links.target]))
-    target_rank = rank[links.target][by_target]
-    nth = np.arange(by_target.size) - (np.cumsum(fan_in) - fan_in)[target_rank]
-    is_first = nth < FAN_IN
-    beyond = np.maximum(nth - FAN_IN, 0)
-    row = row_begin[target_rank] + np.where(is_first, 0, 1 + beyond // (FAN_IN - 1))
-    place = np.where(is_first, nth, 1 + beyond % (FAN_IN - 1))
-    row_source[row, place] = slot[links.source][by_target]
-    row_weight[row, place] = links.weight[by_target]
+    source_slot = slot.take(links.source)
+    by_target = np.argsort(
+        target_rank * (int(source_slot.max(initial=0)) + 1) + source_slot, kind="stable"
+    )
+    target_rank = target_rank.take(by_target)
+    nth = np.arange(by_target.size) - (np.cumsum(fan_in) - fan_in).take(target_rank)
+    # Row and place as one index; beyond the first row, place 0 holds the sum so far.
+    cell = row_begin.take(target_rank) * FAN_IN + nth
+    further = np.flatnonzero(nth >= FAN_IN)
+    beyond = nth.take(further) - FAN_IN
+    cell[further] += (1 + beyond // (FAN_IN - 1)) * FAN_IN
+    cell[further] += 1 + beyond % (FAN_IN - 1) - nth.take(further)
+    row_source.ravel()[cell] = source_slot.take(by_target)
+    row_weight.ravel()[cell] = links.weight.take(by_target)
 
     outputs = slot[is_output].reshape(num_genomes, graphs.num_outputs)
     return Programs(
@@ -197,7 +205,7 @@ def _activation_table(
             f"activation id {int(wrong)} is unknown; ids are positions in "
             f"ACTIVATION_NAMES, 0 to {known - 1}."
         )
-    occurring = set(np.unique(activation).tolist())
+    occurring = set(np.flatnonzero(np.bincount(activation, minlength=known)).tolist())
     identity = activation_id("identity")
     if activations is None:
         used = tuple(sorted(occurring | {identity}))

@@ -14,16 +14,18 @@ a population against the representatives of all species, share the arithmetic.
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int
 
 from ._config import NEATConfig
-from ._genome import NO_LINK, Genome, node_keys, position, stable_sum
+from ._genome import NO_LINK, NO_NODE, Genome, node_keys, position, stable_sum
 
 # Slots per step of a loop: enough work per step, little to compile.
 _UNROLL = 8
 # Bits of a count of genes.
 _HALF = 15
+_FIRST_NODE_KEY = 1 << 30
 
 
 class _Comparison(eqx.Module):
@@ -89,8 +91,8 @@ def link_keys(config: NEATConfig, genome: Genome) -> Int[Array, "*n"]:
 
     The historical marking; but for neat-python the two ends, so that a link deleted and
     added again in a later generation is the old one. (Crossover goes by the marking in
-    both.) The ends are mixed into 31 bits; two different pairs get the same key with
-    a chance of 5e-10, and the distance is then off by one gene.
+    both.) The ends are mixed into 30 bits; two different pairs get the same key with
+    a chance of 1e-9, and the distance is then off by one gene.
     """
     if config.speciation.distance == "stanley2002":
         return genome.link_id
@@ -99,9 +101,16 @@ def link_keys(config: NEATConfig, genome: Genome) -> Int[Array, "*n"]:
     mixed = mixed ^ (genome.link_target.astype(jnp.uint32) * jnp.uint32(0xC2B2AE3D))
     mixed = (mixed ^ (mixed >> 13)) * jnp.uint32(0x27D4EB2F)
     mixed = mixed ^ (mixed >> 16)
-    # The largest 31-bit number stays free for empty slots.
-    keys = jnp.minimum(mixed >> 1, jnp.uint32(NO_LINK - 1)).astype(jnp.int32)
-    return jnp.where(genome.link_mask, keys, NO_LINK)
+    # Larger keys are those of nodes.
+    return jnp.where(genome.link_mask, (mixed >> 2).astype(jnp.int32), NO_LINK)
+
+
+def _node_gene_keys(
+    config: NEATConfig, genomes: Genome
+) -> Int[Array, "population nodes"]:
+    """Keys of nodes other than inputs, none of which is a key of a link."""
+    node_id = genomes.node_id[:, config.num_inputs :]
+    return jnp.where(node_id == NO_NODE, NO_LINK, node_id + _FIRST_NODE_KEY)
 
 
 def _compare(
@@ -156,14 +165,21 @@ def pair_distance(
     return _neat_python_distance(config, links, nodes)
 
 
-class _Slots(eqx.Module):
-    """One kind of gene of a population, slot by slot, for `DistanceTable`.
+class DistanceTable(eqx.Module):
+    """A population prepared for distances to many representatives.
 
-    Slots come first, so that a step over slots works on whole populations; their
-    number is a multiple of `_UNROLL`. `row` points into the union of the
-    representatives' genes, whose last row stands for all genes they lack. `number` and
-    `kind` are weight and switch of a link, or bias and activation of a node;
-    `union_number` is infinite where a representative lacks the gene.
+    Each gene of the population is looked up once in the sorted union of all
+    representatives' genes. A representative is then a row of attributes over that
+    union, and lining a genome up with it is one gather per gene: no search per pair,
+    no comparison of every gene with every other. Only slots that some genome uses are
+    visited.
+
+    Slots come first, so that a step over slots works on whole populations: those of
+    links, then those of nodes (if they count), each kind a multiple of `_UNROLL`. `row`
+    points into the union, whose last row stands for all genes that the representatives
+    lack. `number` and `kind` are weight and switch of a link, or bias and activation of
+    a node; `union_number` is infinite where a representative lacks the gene.
+    `first_step` and `num_steps` say which blocks of slots each kind of gene uses.
     """
 
     row: Int[Array, "slots population"]
@@ -171,14 +187,20 @@ class _Slots(eqx.Module):
     kind: Int[Array, "slots population"]
     union_number: Float[Array, "species union"]
     union_kind: Int[Array, "species union"]
-    num_steps: Int[Array, ""]
+    first_step: Int[Array, " kinds"]
+    num_steps: Int[Array, " kinds"]
+    num_links: Int[Array, " population"]
+    num_nodes: Int[Array, " population"]
+    last_link: Int[Array, " population"]
+    link_id: Int[Array, "population links"]
+    representatives: Genome
 
-    def compare(
+    def _compare(
         self, species: Int[Array, ""]
     ) -> tuple[
-        Float[Array, " population"],
-        Int[Array, " population"],
-        Int[Array, " population"],
+        Float[Array, "kinds population"],
+        Int[Array, "kinds population"],
+        Int[Array, "kinds population"],
     ]:
         """Against one representative: the sum of differences of matching genes, how
         many match, and how many of these differ in kind.
@@ -207,50 +229,72 @@ class _Slots(eqx.Module):
         # Adding slot after slot, the sum does not depend on the capacity. Both counts
         # share an integer, because each array that a step makes is one more pass.
         start = (jnp.zeros(population, jnp.float32), jnp.zeros(population, jnp.int32))
-        total, counts = lax.fori_loop(0, self.num_steps, step, start)
+        total, counts = lax.map(
+            lambda steps: lax.fori_loop(steps[0], steps[0] + steps[1], step, start),
+            (self.first_step, self.num_steps),
+        )
         return total, counts & ((1 << _HALF) - 1), counts >> _HALF
-
-
-class DistanceTable(eqx.Module):
-    """A population prepared for distances to many representatives.
-
-    Each gene of the population is looked up once in the sorted union of all
-    representatives' genes. A representative is then a row of attributes over that
-    union, and lining a genome up with it is one gather per gene: no search per pair,
-    no comparison of every gene with every other. Only slots that some genome uses are
-    visited.
-    """
-
-    links: _Slots
-    nodes: _Slots | None
-    num_links: Int[Array, " population"]
-    num_nodes: Int[Array, " population"]
-    last_link: Int[Array, " population"]
-    link_id: Int[Array, "population links"]
-    representatives: Genome
 
     def distances(
         self, config: NEATConfig, species: Int[Array, ""]
     ) -> Float[Array, " population"]:
         """Distance of every genome to one representative."""
         row = jax.tree.map(lambda x: x[species], self.representatives)
-        total, num_matching, num_differing = self.links.compare(species)
-        link_part = _Comparison(
-            self.num_links, row.num_links, num_matching, num_differing, total
+        total, num_matching, num_differing = self._compare(species)
+        links = _Comparison(
+            self.num_links, row.num_links, num_matching[0], num_differing[0], total[0]
         )
-        if self.nodes is None:
+        if config.speciation.distance == "stanley2002":
             last = _last_link(row)
             # Genes beyond the end of the other genome, on both sides.
             is_above = (self.link_id > last) & (self.link_id != NO_LINK)
             num_excess = jnp.sum(is_above, axis=1, dtype=jnp.int32)
             num_excess += row.num_links - position(row.link_id, self.last_link + 1)
-            return _stanley_distance(config, link_part, num_excess)
-        total, num_matching, num_differing = self.nodes.compare(species)
+            return _stanley_distance(config, links, num_excess)
         num_nodes = row.num_nodes - config.num_inputs
-        node_part = _Comparison(
-            self.num_nodes, num_nodes, num_matching, num_differing, total
+        nodes = _Comparison(
+            self.num_nodes, num_nodes, num_matching[1], num_differing[1], total[1]
         )
-        return _neat_python_distance(config, link_part, node_part)
+        return _neat_python_distance(config, links, nodes)
+
+
+class _Genes(eqx.Module):
+    """Genes of many genomes side by side, of all kinds that the distance counts."""
+
+    key: Int[Array, "genomes slots"]
+    number: Float[Array, "genomes slots"]
+    kind: Int[Array, "genomes slots"]
+
+
+def _genes(config: NEATConfig, genomes: Genome) -> tuple[_Genes, list[int]]:
+    """Genes, and how many slots each kind of gene has."""
+    parts = [
+        (
+            link_keys(config, genomes),
+            genomes.link_weight,
+            genomes.link_enabled.astype(jnp.int32),
+        )
+    ]
+    if config.speciation.distance == "neat_python":
+        start = config.num_inputs
+        parts.append(
+            (
+                _node_gene_keys(config, genomes),
+                genomes.node_bias[:, start:],
+                genomes.node_activation[:, start:],
+            )
+        )
+
+    def pad(x, empty):
+        widths = ((0, 0), (0, -x.shape[1] % _UNROLL))
+        return jnp.pad(x, widths, constant_values=empty)
+
+    padded = [
+        (pad(key, NO_LINK), pad(number, 0.0), pad(kind, 0))
+        for key, number, kind in parts
+    ]
+    joined = [jnp.concatenate(x, axis=1) for x in zip(*padded, strict=True)]
+    return _Genes(*joined), [key.shape[1] for key, _, _ in padded]
 
 
 def _find(
@@ -270,81 +314,61 @@ def _find(
     return lax.fori_loop(0, num_steps, step, jnp.zeros_like(ids))
 
 
-def _slots(
-    ids: Int[Array, "population slots"],
-    number: Float[Array, "population slots"],
-    kind: Int[Array, "population slots"],
-    other_ids: Int[Array, "species slots"],
-    other_number: Float[Array, "species slots"],
-    other_kind: Int[Array, "species slots"],
-) -> _Slots:
-    """Look genes up in the union of the representatives' genes."""
-    union = jnp.sort(other_ids.reshape(-1))
+def distance_table(
+    config: NEATConfig, genomes: Genome, representatives: Genome
+) -> DistanceTable:
+    """Look the genes of a population up in those of the representatives."""
+    own, num_slots = _genes(config, genomes)
+    other, _ = _genes(config, representatives)
+    union = jnp.sort(other.key.reshape(-1))
     capacity = union.shape[0]
     size = jnp.sum(union != NO_LINK, dtype=jnp.int32)
-    padding = -ids.shape[1] % _UNROLL
-    turn = lambda x, empty: jnp.pad(x.T, ((0, padding), (0, 0)), constant_values=empty)
-    num_used = jnp.max(jnp.sum(ids != NO_LINK, axis=1, dtype=jnp.int32))
-    num_steps = (num_used + _UNROLL - 1) // _UNROLL
-    slots = turn(ids, NO_LINK)
+    key = own.key.T
 
-    def look_up(block, row):
-        part = lax.dynamic_slice_in_dim(slots, block * _UNROLL, _UNROLL)
+    # Used slots of each kind come first; unused blocks of slots are not visited.
+    first, num_steps = [], []
+    for length in num_slots:
+        begin = sum(num_slots[: len(first)])
+        is_used = own.key[:, begin : begin + length] != NO_LINK
+        num_used = jnp.max(jnp.sum(is_used, axis=1, dtype=jnp.int32))
+        first.append(begin // _UNROLL)
+        num_steps.append((num_used + _UNROLL - 1) // _UNROLL)
+    first_step = np.array(first, np.int32)
+
+    def look_up(step, row):
+        # Steps count the used blocks of links, then those of nodes.
+        beyond = step - num_steps[0]
+        block = (
+            step if len(first) == 1 else jnp.where(beyond < 0, step, first[1] + beyond)
+        )
+        part = lax.dynamic_slice_in_dim(key, block * _UNROLL, _UNROLL)
         found = _find(union, size, part)
         entry = jnp.minimum(found, capacity - 1)
         known = union.at[entry].get(mode="promise_in_bounds")
         found = jnp.where((known == part) & (part != NO_LINK), found, capacity)
         return lax.dynamic_update_slice_in_dim(row, found, block * _UNROLL, 0)
 
-    row = lax.fori_loop(0, num_steps, look_up, jnp.full_like(slots, capacity))
+    row = lax.fori_loop(0, sum(num_steps), look_up, jnp.full_like(key, capacity))
 
     # Empty slots all point at the same row; they must not write there.
-    at = jnp.where(other_ids == NO_LINK, capacity + 1, _find(union, size, other_ids))
-    num_species = other_ids.shape[0]
+    at = jnp.where(other.key == NO_LINK, capacity + 1, _find(union, size, other.key))
+    num_species = other.key.shape[0]
     species = jnp.arange(num_species, dtype=jnp.int32)[:, None]
 
     def fill(values, empty):
         table = jnp.full((num_species, capacity + 1), empty, values.dtype)
         return table.at[species, at].set(values, mode="drop")
 
-    return _Slots(
-        row=row,
-        number=turn(number, 0.0),
-        kind=turn(kind, 0),
-        union_number=fill(other_number, jnp.inf),
-        union_kind=fill(other_kind, 0),
-        num_steps=num_steps,
-    )
-
-
-def distance_table(
-    config: NEATConfig, genomes: Genome, representatives: Genome
-) -> DistanceTable:
-    """Look the genes of a population up in those of the representatives."""
-    start = config.num_inputs
-    links = _slots(
-        link_keys(config, genomes),
-        genomes.link_weight,
-        genomes.link_enabled.astype(jnp.int32),
-        link_keys(config, representatives),
-        representatives.link_weight,
-        representatives.link_enabled.astype(jnp.int32),
-    )
-    nodes = None
-    if config.speciation.distance == "neat_python":
-        nodes = _slots(
-            node_keys(genomes.node_id[:, start:]),
-            genomes.node_bias[:, start:],
-            genomes.node_activation[:, start:],
-            node_keys(representatives.node_id[:, start:]),
-            representatives.node_bias[:, start:],
-            representatives.node_activation[:, start:],
-        )
     return DistanceTable(
-        links=links,
-        nodes=nodes,
+        row=row,
+        number=own.number.T,
+        kind=own.kind.T,
+        union_number=fill(other.number, jnp.inf),
+        union_kind=fill(other.kind, 0),
+        first_step=jnp.asarray(first_step),
+        num_steps=jnp.stack(num_steps),
         num_links=genomes.num_links,
-        num_nodes=genomes.num_nodes - start,
+        num_nodes=genomes.num_nodes - config.num_inputs,
         last_link=jax.vmap(_last_link)(genomes),
         link_id=genomes.link_id,
         representatives=representatives,

@@ -291,11 +291,10 @@ class NEAT(eqx.Module):
                 (state.max_nodes, num_node_words(config)),
                 (state.max_links, LINK_WORDS),
             ),
+            state.generation >= 0,
         )
+        genome_words = genome_words[:, :, 0]
         stage = partial(materialise, state.generation >= 0)
-        genome_words, node_words, link_words = stage(
-            (genome_words[:, :, 0], node_words, link_words)
-        )
         parents = choose_parents(
             config,
             statistics,

@@ -10,7 +10,9 @@ operations it also fuses with its consumers, which JAX's rolled loop on CPUs doe
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, UInt32
+from jaxtyping import Array, Bool, Float, Key, UInt32
+
+from ._genome import materialise
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
@@ -35,32 +37,41 @@ def threefry(
 
 
 def population_words(
-    key: Key[Array, ""], population: int, sizes: tuple[tuple[int, int], ...]
+    key: Key[Array, ""],
+    population: int,
+    sizes: tuple[tuple[int, int], ...],
+    is_sane: Bool[Array, ""],
 ) -> tuple[UInt32[Array, "population _ _"], ...]:
     """Random words for every genome, in several arrays.
 
     **Arguments:** a key, consumed; the number of genomes; for each array the number of
-    slots and of columns.
+    slots and of columns; `is_sane`, as `materialise` wants it.
 
     **Returns:** arrays of shape (population, columns, slots). A word depends on the
     key, the array's position in the list, the genome, the slot and the column only.
     """
     genome_keys = jax.random.bits(key, (population, 2))
-    shape = (population, 1, 1)
-    pair = tuple(genome_keys[:, i].reshape(shape) for i in (0, 1))
-    arrays = []
+    # All counters in one row: the generator is then compiled, and run, once.
+    slot, column = [], []
     for domain, (slots, columns) in enumerate(sizes):
         pairs = -(-columns // 2)
-        slot = np.arange(slots, dtype=np.uint32).reshape(1, 1, slots)
-        column = np.arange(pairs, dtype=np.uint32).reshape(1, pairs, 1)
-        counter = jnp.asarray(column + np.uint32(domain << 16))
-        full = (population, pairs, slots)
-        first, second = threefry(
-            (pair[0], pair[1]),
-            jnp.broadcast_to(jnp.asarray(slot), full),
-            jnp.broadcast_to(counter, full),
-        )
-        arrays.append(jnp.concatenate([first, second], axis=1)[:, :columns])
+        slot.append(np.tile(np.arange(slots, dtype=np.uint32), pairs))
+        column.append(np.repeat(np.arange(pairs, dtype=np.uint32), slots))
+        column[-1] += np.uint32(domain << 16)
+    full = (population, sum(map(len, slot)))
+    words = threefry(
+        (genome_keys[:, :1], genome_keys[:, 1:]),
+        jnp.broadcast_to(jnp.asarray(np.concatenate(slot)), full),
+        jnp.broadcast_to(jnp.asarray(np.concatenate(column)), full),
+    )
+    words = materialise(is_sane, words)
+    arrays = []
+    begin = 0
+    for (slots, columns), own in zip(sizes, slot, strict=True):
+        stop = begin + len(own)
+        halves = [w[:, begin:stop].reshape(population, -1, slots) for w in words]
+        arrays.append(jnp.concatenate(halves, axis=1)[:, :columns])
+        begin = stop
     return tuple(arrays)
 
 

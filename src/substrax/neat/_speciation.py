@@ -7,9 +7,8 @@ placed in the first species in which g is compatible with the representative gen
 that species. [...] If g is not compatible with any existing species, a new species is
 created with g as its representative."
 
-Sequential is only the founding of species. It is done on the few genomes that no
-existing species takes, block by block; everything else is one pass per species over
-the whole population.
+Sequential is only the founding of species, by the few genomes that no existing species
+takes; everything else is one pass per species over the whole population.
 """
 
 import dataclasses
@@ -21,10 +20,8 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from ._config import NEATConfig
-from ._distance import distance_table, pair_distance
-from ._genome import Genome, empty_genome, take
-
-_BLOCK = 256
+from ._distance import distance_table
+from ._genome import Genome, empty_genome, select, take
 
 
 class SpeciesTable(eqx.Module):
@@ -95,183 +92,91 @@ def keep_species(
     return kept, rank - 1
 
 
-class _Founding(eqx.Module):
-    """Species founded so far; `founder` is indexed by slot."""
-
-    founder: Int[Array, " species"]
-    num_species: Int[Array, ""]
-    waiting: Bool[Array, " population"]
-    overflow: Bool[Array, ""]
-
-
-class _Block(eqx.Module):
-    """Founding within one block of waiting genomes; `species` is offered next."""
-
-    species: Int[Array, ""]
-    resolved: Bool[Array, " block"]
-    founder: Int[Array, " species"]
-    num_species: Int[Array, ""]
-
-
-def _found_species(
-    config: NEATConfig,
-    threshold: Float[Array, ""],
-    genomes: Genome,
-    waiting: Bool[Array, " population"],
-    num_old: Int[Array, ""],
-    max_species: int,
-) -> _Founding:
-    """Who founds new species, among the genomes that no old species takes.
-
-    In the order of the population, each waiting genome founds a species unless one
-    founded before it takes it.
-    """
-    population = waiting.shape[0]
-    block_size = min(population, _BLOCK)
-    distances = jax.vmap(
-        lambda genome, other: pair_distance(config, genome, other), (0, None)
-    )
-
-    def resolve_block(state):
-        (index,) = jnp.nonzero(state.waiting, size=block_size, fill_value=population)
-        index = index.astype(jnp.int32)
-        block = take(genomes, jnp.minimum(index, population - 1))
-
-        def goes_on(b):
-            has_room = b.num_species < max_species
-            return (b.species < b.num_species) | (jnp.any(~b.resolved) & has_room)
-
-        def offer(b):
-            # Species founded by earlier blocks first; then the first genome that
-            # nobody took founds the next one.
-            is_new = b.species >= b.num_species
-            first = index[jnp.argmin(b.resolved)]
-            founder = jnp.where(is_new, first, b.founder[b.species])
-            is_near = distances(block, take(genomes, founder)) < threshold
-            return _Block(
-                species=b.species + 1,
-                resolved=b.resolved | is_near | (index == founder),
-                founder=b.founder.at[b.species].set(founder),
-                num_species=b.num_species + is_new.astype(jnp.int32),
-            )
-
-        start = _Block(num_old, index >= population, state.founder, state.num_species)
-        b = lax.while_loop(goes_on, offer, start)
-        return _Founding(
-            founder=b.founder,
-            num_species=b.num_species,
-            waiting=state.waiting.at[index].set(False, mode="drop"),
-            overflow=state.overflow | jnp.any(~b.resolved),
-        )
-
-    start = _Founding(
-        founder=jnp.zeros(max_species, jnp.int32),
-        num_species=num_old,
-        waiting=waiting,
-        overflow=jnp.bool_(False),
-    )
-    return lax.while_loop(
-        lambda state: jnp.any(state.waiting) & ~state.overflow, resolve_block, start
-    )
-
-
 class _Sweep(eqx.Module):
     """Placement of a population, carried over the phases of `speciate`.
 
-    `slot` is -1 for genomes that are nowhere yet; `distance` belongs to it, and
-    `nearest_slot` to the nearest species whether compatible or not. `chosen` holds the
-    genome that represents each species (the population size if none does).
+    `slot` is -1 for genomes that are nowhere yet; `distance` belongs to it.
+    `representative` is the genome that represents each species, by its number in the
+    population. `offered` are the genomes whose distances the next phase needs.
     """
 
-    representatives: Genome
-    chosen: Int[Array, " species"]
+    offered: Genome
+    offered_index: Int[Array, " species"]
+    representative: Int[Array, " species"]
     is_taken: Bool[Array, " population"]
     slot: Int[Array, " population"]
     distance: Float[Array, " population"]
-    nearest_slot: Int[Array, " population"]
-    nearest_distance: Float[Array, " population"]
-    founding: _Founding
+    num_species: Int[Array, ""]
+    num_waiting: Int[Array, ""]
 
 
-_CHOOSE, _JOIN_OLD, _JOIN_NEW = 0, 1, 2
+_CHOOSE, _JOIN, _FOUND = 0, 1, 2
 
 
 def _offer(
     config: NEATConfig,
     threshold: Float[Array, ""],
     phase: Int[Array, ""],
-    species: Int[Array, ""],
+    row: Int[Array, ""],
     distance: Float[Array, " population"],
     sweep: _Sweep,
 ) -> _Sweep:
     """Offer one species to all genomes, or let it choose its next representative."""
-    chooses = phase == _CHOOSE
+    chooses, founds = phase == _CHOOSE, phase == _FOUND
+    species = jnp.where(founds, sweep.num_species, row)
+    founder = sweep.offered_index[row]
     nearest = jnp.argmin(jnp.where(sweep.is_taken, jnp.inf, distance))
     nearest = nearest.astype(jnp.int32)
-    chosen = sweep.chosen.at[species].set(
-        jnp.where(chooses, nearest, sweep.chosen[species])
-    )
-    is_taken = sweep.is_taken.at[nearest].set(sweep.is_taken[nearest] | chooses)
+    representative = sweep.representative[species]
+    representative = jnp.where(chooses, nearest, representative)
+    representative = jnp.where(founds, founder, representative)
 
     # In sequence, genomes before the founder were placed before the species existed.
     index = jnp.arange(distance.shape[0], dtype=jnp.int32)
-    first = jnp.where(phase == _JOIN_NEW, sweep.founding.founder[species], 0)
-    may_join = (index >= first) & ~chooses
+    may_join = (index >= jnp.where(founds, founder, 0)) & ~chooses
+    is_near = (distance < threshold) | (founds & (index == founder))
     if config.speciation.assignment == "first":
-        joins = may_join & (sweep.slot < 0) & (distance < threshold)
+        joins = may_join & (sweep.slot < 0) & is_near
     else:
-        joins = may_join & (distance < threshold) & (distance < sweep.distance)
-    is_nearer = may_join & (distance < sweep.nearest_distance)
+        joins = may_join & is_near & (distance < sweep.distance)
     return dataclasses.replace(
         sweep,
-        chosen=chosen,
-        is_taken=is_taken,
+        representative=sweep.representative.at[species].set(representative),
+        is_taken=sweep.is_taken | (chooses & (index == nearest)),
         slot=jnp.where(joins, species, sweep.slot),
         distance=jnp.where(joins, distance, sweep.distance),
-        nearest_slot=jnp.where(is_nearer, species, sweep.nearest_slot),
-        nearest_distance=jnp.where(is_nearer, distance, sweep.nearest_distance),
+        num_species=sweep.num_species + founds.astype(jnp.int32),
     )
 
 
-def _finish_choice(genomes: Genome, table: SpeciesTable, sweep: _Sweep) -> _Sweep:
-    """Put the chosen representatives in place.
-
-    neat-python's rule: the new representative is the genome nearest to the old one,
-    and it belongs to its own species whatever else is near.
-    """
+def _next_phase(
+    phase: Int[Array, ""], genomes: Genome, table: SpeciesTable, sweep: _Sweep
+) -> _Sweep:
+    """Settle a phase, and say which genomes the next one is about."""
     population = genomes.node_id.shape[0]
+    chooses = phase == _CHOOSE
+    # neat-python's rule: the new representative is the genome nearest to the old one,
+    # and it belongs to its own species whatever else is near.
     species = jnp.arange(table.max_species, dtype=jnp.int32)
-    chosen = jnp.where(table.mask, sweep.chosen, population)
+    own = jnp.where(chooses & table.mask, sweep.representative, population)
+    slot = sweep.slot.at[own].set(species, mode="drop")
+    distance = sweep.distance.at[own].set(-1.0, mode="drop")
+
+    # Those who are nowhere yet may found a species, in the order of the population: as
+    # many at a time as a table holds, until the first of them took all others in.
+    is_waiting = slot < 0
+    rank = jnp.cumsum(is_waiting, dtype=jnp.int32)
+    place = jnp.where(is_waiting, rank - 1, table.max_species)
+    index = jnp.arange(population, dtype=jnp.int32)
+    waiting = jnp.zeros(table.max_species, jnp.int32).at[place].set(index, mode="drop")
+    offered_index = jnp.where(chooses, sweep.representative, waiting)
     return dataclasses.replace(
         sweep,
-        representatives=take(genomes, jnp.minimum(chosen, population - 1)),
-        slot=sweep.slot.at[chosen].set(species, mode="drop"),
-        distance=sweep.distance.at[chosen].set(-1.0, mode="drop"),
-    )
-
-
-def _finish_joining(
-    config: NEATConfig,
-    threshold: Float[Array, ""],
-    genomes: Genome,
-    table: SpeciesTable,
-    sweep: _Sweep,
-) -> _Sweep:
-    """Let those whom no old species took found new ones."""
-    num_old, max_species = table.num_species, table.max_species
-    founding = _found_species(
-        config, threshold, genomes, sweep.slot < 0, num_old, max_species
-    )
-    slots = jnp.arange(max_species, dtype=jnp.int32)
-    is_new = (slots >= num_old) & (slots < founding.num_species)
-    founders = take(genomes, founding.founder)
-    representatives = jax.tree.map(
-        lambda new, old: jnp.where(is_new[:, None], new, old),
-        founders,
-        sweep.representatives,
-    )
-    return dataclasses.replace(
-        sweep, representatives=representatives, founding=founding
+        offered=take(genomes, offered_index),
+        offered_index=offered_index,
+        slot=slot,
+        distance=distance,
+        num_waiting=rank[-1],
     )
 
 
@@ -281,57 +186,63 @@ def _sweep_phases(
     genomes: Genome,
     table: SpeciesTable,
 ) -> _Sweep:
-    """All phases in one loop, so that distances are compiled only once."""
+    """All phases in one loop, so that distances are compiled only once.
+
+    Species choose their representatives, existing species are offered, and then, as
+    often as needed, genomes that are nowhere yet found new ones.
+    """
     population = genomes.node_id.shape[0]
-    num_old = table.num_species
-    nowhere = jnp.full(population, jnp.inf, jnp.float32)
+    max_species = table.max_species
+    zeros = jnp.zeros(max_species, jnp.int32)
+    chooses = config.speciation.representative == "nearest"
     start = _Sweep(
-        representatives=table.representative,
-        chosen=jnp.zeros(table.max_species, jnp.int32),
+        offered=table.representative,
+        offered_index=zeros,
+        representative=zeros,
         is_taken=jnp.zeros(population, bool),
         slot=jnp.full(population, -1, jnp.int32),
-        distance=nowhere,
-        nearest_slot=jnp.zeros(population, jnp.int32),
-        nearest_distance=nowhere,
-        founding=_Founding(
-            founder=jnp.zeros(table.max_species, jnp.int32),
-            num_species=num_old,
-            waiting=jnp.zeros(population, bool),
-            overflow=jnp.bool_(False),
-        ),
+        distance=jnp.full(population, jnp.inf, jnp.float32),
+        num_species=table.num_species,
+        num_waiting=jnp.int32(population),
     )
 
     def run_phase(phase, sweep):
-        distances = distance_table(config, genomes, sweep.representatives)
-        is_new = phase == _JOIN_NEW
-        sweep = lax.fori_loop(
-            jnp.where(is_new, num_old, 0),
-            jnp.where(is_new, sweep.founding.num_species, num_old),
-            lambda s, c: _offer(
-                config, threshold, phase, s, distances.distances(config, s), c
-            ),
-            sweep,
+        distances = distance_table(config, genomes, sweep.offered)
+        founds = phase == _FOUND
+        rows = jnp.arange(max_species, dtype=jnp.int32)
+        num_rows = jnp.where(founds, sweep.num_waiting, table.num_species)
+
+        def next_row(row, sweep):
+            # A genome that a species founded before it took founds none.
+            is_placed = sweep.slot[sweep.offered_index] >= 0
+            is_open = (rows >= row) & (rows < num_rows) & ~(founds & is_placed)
+            is_open &= ~founds | (sweep.num_species < max_species)
+            return jnp.min(jnp.where(is_open, rows, max_species))
+
+        def step(carry):
+            row, sweep = carry
+            distance = distances.distances(config, row)
+            sweep = _offer(config, threshold, phase, row, distance, sweep)
+            return next_row(row + 1, sweep), sweep
+
+        _, sweep = lax.while_loop(
+            lambda carry: carry[0] < max_species,
+            step,
+            (next_row(jnp.int32(0), sweep), sweep),
         )
-        finish = (
-            lambda c: _finish_choice(genomes, table, c),
-            lambda c: _finish_joining(config, threshold, genomes, table, c),
-            lambda c: c,
-        )
-        return lax.switch(phase, finish, sweep)
+        return _next_phase(phase, genomes, table, sweep)
 
     def goes_on(carry):
-        # The last phase has nothing to do where nobody founded a species.
         phase, sweep = carry
-        return (phase < _JOIN_NEW) | (
-            (phase == _JOIN_NEW) & (sweep.founding.num_species > num_old)
-        )
+        is_full = sweep.num_species >= max_species
+        return (phase < _FOUND) | ((sweep.num_waiting > 0) & ~is_full)
 
-    chooses = config.speciation.representative == "nearest"
-    first = jnp.int32(_CHOOSE if chooses else _JOIN_OLD)
-    _, sweep = lax.while_loop(
-        goes_on, lambda carry: (carry[0] + 1, run_phase(*carry)), (first, start)
-    )
-    return sweep
+    def step(carry):
+        phase, sweep = carry
+        return jnp.minimum(phase + 1, _FOUND), run_phase(phase, sweep)
+
+    first = jnp.int32(_CHOOSE if chooses else _JOIN)
+    return lax.while_loop(goes_on, step, (first, start))[1]
 
 
 class Speciation(eqx.Module):
@@ -355,16 +266,18 @@ def speciate(
 
     Species that nobody joins vanish.
     """
-    population = genomes.node_id.shape[0]
     num_old, max_species = table.num_species, table.max_species
     sweep = _sweep_phases(config, threshold, genomes, table)
-    num_species = sweep.founding.num_species
+    num_species = sweep.num_species
     slots = jnp.arange(max_species, dtype=jnp.int32)
     is_new = (slots >= num_old) & (slots < num_species)
-    founder = jnp.where(is_new, sweep.founding.founder, population)
-    slot = sweep.slot.at[founder].set(slots, mode="drop")
-    # Only met when species ran out of room, or rounding differs at the threshold.
-    slot = jnp.where(slot < 0, sweep.nearest_slot, slot)
+    representatives = take(genomes, sweep.representative)
+    if config.speciation.representative != "nearest":
+        representatives = jax.vmap(select)(
+            is_new, representatives, table.representative
+        )
+    # Genomes are nowhere only if there was no room for their species.
+    slot = jnp.maximum(sweep.slot, 0)
 
     table = SpeciesTable(
         species_id=jnp.where(
@@ -373,7 +286,7 @@ def speciate(
         created=jnp.where(is_new, generation, table.created),
         last_improved=jnp.where(is_new, generation, table.last_improved),
         best_score=jnp.where(is_new, -jnp.inf, table.best_score),
-        representative=sweep.representatives,
+        representative=representatives,
         num_species=num_species,
     )
     has_member = jnp.zeros(max_species, bool).at[slot].set(True)
@@ -382,5 +295,5 @@ def speciate(
         species_index=new_slot[slot],
         table=table,
         next_species_id=next_species_id + num_species - num_old,
-        overflow=sweep.founding.overflow,
+        overflow=sweep.num_waiting > 0,
     )
