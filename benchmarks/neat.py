@@ -75,11 +75,18 @@ class Ours:
 
         import jax
 
+        from substrax.decoders import Direct
         from substrax.neat import NEAT, from_neat_python_config
 
         config, _ = from_neat_python_config(settings(bits, population))
         config = dataclasses.replace(config, **capacities)
-        self.bits, self.neat = bits, NEAT(config)
+        self.neat = NEAT(config)
+        self.decoder = Direct(
+            num_inputs=bits,
+            num_outputs=1,
+            dialect="neat-python",
+            activations=config.activation_options,
+        )
         self.rows, self.targets = parity(bits)
         # Compiled once for all seeds; rates and seeds are arguments.
         self.tell = jax.jit(self.neat.tell)
@@ -94,23 +101,10 @@ class Ours:
     def evaluate(self):
         import numpy as np
 
-        from substrax.cppn import compile_programs, evaluate_programs
+        from substrax.network import evaluate
 
-        genomes = self.neat.ask(self.state)
-        programs = compile_programs(
-            genomes.node_id,
-            genomes.node_activation,
-            genomes.node_bias,
-            genomes.link_source,
-            genomes.link_target,
-            genomes.link_weight,
-            genomes.link_enabled,
-            num_inputs=self.bits,
-            num_outputs=1,
-            dialect="neat-python",
-            activations=(*self.neat.config.activation_options, "identity"),
-        )
-        outputs = evaluate_programs(programs, self.rows)[:, :, 0]
+        networks = self.decoder.decode(self.neat.ask(self.state))
+        outputs = evaluate(networks, self.rows)[:, :, 0]
         errors = np.square(outputs - np.asarray(self.targets, np.float32))
         return len(self.rows) - errors.sum(axis=1, dtype=np.float32)
 

@@ -12,31 +12,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from substrax.cppn import ACTIVATION_NAMES, compile_programs, evaluate_programs
+from substrax.cppn import ACTIVATION_NAMES
+from substrax.decoders import Direct
 from substrax.neat import NEAT, Genome, presets, tell_growing
+from substrax.network import evaluate
 
 INPUTS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32)
 TARGETS = np.array([0, 1, 1, 0], np.float32)
+DECODER = Direct(
+    num_inputs=2, num_outputs=1, dialect="neat-python", activations=("sigmoid",)
+)
 SOLVED = 3.9
 """Fitness at which XOR counts as solved: a squared error of 0.1 in all."""
 
 
 def outputs(genomes: Genome) -> np.ndarray:
     """What each genome, read as a network, answers to the four inputs."""
-    programs = compile_programs(
-        genomes.node_id,
-        genomes.node_activation,
-        genomes.node_bias,
-        genomes.link_source,
-        genomes.link_target,
-        genomes.link_weight,
-        genomes.link_enabled,
-        num_inputs=2,
-        num_outputs=1,
-        dialect="neat-python",
-        activations=("sigmoid",),
-    )
-    return evaluate_programs(programs, INPUTS)[:, :, 0]
+    return evaluate(DECODER.decode(genomes), INPUTS)[:, :, 0]
 
 
 def fitness_of(answers: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.cppns import compile_cppns, random_cppn
 from tests.reference.cppn import evaluate
 
-from substrax.cppn import DIALECTS, QueryEngine, evaluate_programs
+from substrax.cppn import DIALECTS, QueryEngine
 from substrax.cppn._kernel import BLOCK_SIZES
 
 EVERY = ("identity", "tanh", "sigmoid", "sin", "gauss", "abs", "step", "relu", "cos")
@@ -169,22 +169,6 @@ def test_only_nodes_on_a_path_to_an_output_are_evaluated():
     }
     programs = compile_cppns([cppn], "plain")
     assert programs.num_rows.tolist() == [2]  # node 11 (unfed: its bias) and output
-
-
-def test_samples_are_evaluated_like_queries():
-    rng = np.random.default_rng(5)
-    cppns = [random_cppn(rng, int(h)) for h in rng.integers(0, 6, 37)]
-    programs = compile_cppns(cppns, "plain")
-    rows = rng.uniform(-1, 1, (300, 5)).astype(np.float32)
-    rows[:, 4] = 1.0
-    values = evaluate_programs(programs, rows)
-    assert values.shape == (37, 300, 1)
-    engine = QueryEngine(programs)
-    for g in range(37):
-        np.testing.assert_array_equal(
-            values[g], engine.query(g, rows[:, :2], rows[:, 2:4])
-        )
-    np.testing.assert_array_equal(values[:, :4], evaluate_programs(programs, rows[:4]))
 
 
 def test_no_compilation_for_batches_of_other_sizes():

@@ -29,9 +29,7 @@ def _mutate(config, genomes, seed=0, next_link=2):
         (genomes.max_nodes, num_node_words(config)),
         (genomes.max_links, LINK_WORDS),
     )
-    words = population_words(
-        jax.random.key(seed), population, sizes, jnp.bool_(True)
-    )
+    words = population_words(jax.random.key(seed), population, sizes, jnp.bool_(True))
     counters = Counters(jnp.int32(3), jnp.int32(next_link), jnp.bool_(False))
     return mutate(
         config,

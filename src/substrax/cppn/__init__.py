@@ -7,7 +7,6 @@ from ._activation import activation_function as activation_function
 from ._activation import activation_functions as activation_functions
 from ._activation import activation_id as activation_id
 from ._activation import check_dialect as check_dialect
-from ._evaluate import evaluate_programs as evaluate_programs
 from ._graph import Graphs as Graphs
 from ._graph import evaluation_depths as evaluation_depths
 from ._graph import longest_paths as longest_paths

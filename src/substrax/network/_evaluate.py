@@ -323,7 +323,7 @@ def evaluate(
     for begin, stop in _groups(networks):
         part = networks.part(begin, stop)
         with jax.enable_x64(networks.dtype == np.float64):
-            plan = jax.tree.map(jnp.asarray, make_plan(part))
+            plan = jax.device_put(make_plan(part))
             rows = plan.inputs.shape[0]
             for first in range(0, num_samples, lanes):
                 block = array[begin:stop] if array.shape[0] > 1 else array
@@ -356,7 +356,7 @@ class Stepper:
     @staticmethod
     def of(networks: Networks) -> "Stepper":
         with jax.enable_x64(networks.dtype == np.float64):
-            return Stepper(networks, jax.tree.map(jnp.asarray, make_plan(networks)))
+            return Stepper(networks, jax.device_put(make_plan(networks)))
 
     def start(self, batch: int) -> Float[Array, "nodes batch"]:
         with jax.enable_x64(self.networks.dtype == np.float64):
