@@ -17,15 +17,7 @@ from jaxtyping import Float, Int
 
 from .._types import ArrayLike
 from ._kernel import (
-    BLOCK_SIZES,
     COORDINATES,
-    CRUMB_SIZE,
-    CRUMBS,
-    FROM,
-    GENOME,
-    LENGTH,
-    ORIGIN,
-    START,
     TAIL,
     Kind,
     Language,
@@ -37,6 +29,7 @@ from ._kernel import (
     Tables,
     run_queries,
 )
+from ._plan import ACCELERATOR, CPU, Cut, plan_blocks
 from ._program import Programs
 
 _CHUNK_SIZES = (1 << 12, 1 << 18)
@@ -44,24 +37,6 @@ _CHUNK_SIZES = (1 << 12, 1 << 18)
 
 _MAX_RUNS = 1 << 12
 """Runs (of queries of one genome) that one kernel call takes."""
-
-_BLOCK_CAPACITIES = (1 << 10, 1 << 15)
-"""Blocks that one kernel call takes; a run needs no more than six of all sizes."""
-
-
-@dataclasses.dataclass(frozen=True)
-class _Cut:
-    """How a kind of device wants its queries cut (see `run_queries`)."""
-
-    sizes: tuple[int, ...]
-    crumb: int
-    crumbs: int
-    threshold: int
-    """Runs shorter than this are crumbs altogether."""
-
-
-_CPU = _Cut(BLOCK_SIZES, CRUMB_SIZE, CRUMBS, 48)
-_ACCELERATOR = _Cut((), 256, 256, 1 << 30)
 
 
 def _round_up(n: int, minimum: int) -> int:
@@ -101,62 +76,6 @@ class _Scratch(threading.local):
 
 
 _scratch = _Scratch()
-
-
-def plan_blocks(
-    genome: Int[np.ndarray, " runs"],
-    counts: Int[np.ndarray, " runs"],
-    cut: _Cut,
-    num_queries: int = 1,
-    first_target: Int[np.ndarray, " runs"] | None = None,
-) -> Plan:
-    """Cuts consecutive runs of questions, each of one genome, into blocks.
-
-    Large blocks first; a remainder that fills more than half of a block takes that
-    block, anything less is left to the next smaller size. Runs that are ranges have a
-    first target each.
-    """
-    run_begin = np.cumsum(counts) - counts
-    num_runs = counts.size
-    blocks_by_size = (*cut.sizes, cut.crumb)
-    shape = (len(blocks_by_size), num_runs)
-    take = np.empty(shape, np.int64)  # blocks of each size that a run has,
-    offset = np.empty(shape, np.int64)  # and where in the run they begin
-    rest, done = counts, np.zeros(num_runs, np.int64)
-    for k, block in enumerate(blocks_by_size):
-        size = block // num_queries  # a power of two
-        shift = size.bit_length() - 1
-        left = rest & (size - 1)
-        if block == cut.crumb:
-            least = 0
-        elif block == cut.sizes[-1]:
-            least = cut.threshold // num_queries
-        else:
-            least = size // 2
-        take[k] = (rest >> shift) + (left > least)
-        offset[k] = done
-        used = np.minimum(take[k] << shift, rest)
-        done, rest = done + used, rest - used
-    bounds = np.zeros(len(blocks_by_size) + 1, np.int32)
-    np.cumsum(take.sum(axis=1), out=bounds[1:])
-    num_blocks = int(bounds[-1])
-    capacity = next(c for c in _BLOCK_CAPACITIES if c >= num_blocks)
-    blocks = np.zeros((capacity, 5), np.int32)
-    take = take.ravel()
-    piece = np.repeat(np.arange(take.size), take)
-    owner = piece % num_runs
-    nth = np.arange(num_blocks) - np.repeat(np.cumsum(take) - take, take)
-    size = np.repeat(np.asarray(blocks_by_size) // num_queries, np.diff(bounds))
-    within = offset.ravel()[piece] + nth * size
-    start = run_begin[owner] + within
-    rows = blocks[:num_blocks]
-    rows[:, START] = start
-    rows[:, GENOME] = genome[owner]
-    rows[:, LENGTH] = np.minimum(counts[owner] - within, size)
-    if first_target is not None:
-        rows[:, FROM] = within + first_target[owner]
-        rows[:, ORIGIN] = owner
-    return Plan(blocks, bounds)
 
 
 def make_language(programs: Programs, coordinates: tuple[str, ...]) -> Language:
@@ -239,13 +158,13 @@ class QueryEngine:
         return self.programs.bias.dtype
 
     @functools.cached_property
-    def _cut(self) -> _Cut:
+    def _cut(self) -> Cut:
         is_accelerated = (
             jax.default_backend() != "cpu"
             if self.vectorised is None
             else self.vectorised
         )
-        return _ACCELERATOR if is_accelerated else _CPU
+        return ACCELERATOR if is_accelerated else CPU
 
     @functools.cached_property
     def _language(self) -> Language:
@@ -389,7 +308,7 @@ class QueryEngine:
         def run(chunk):
             self._run_chunk(questions, kind, is_checked, result, *chunk)
 
-        if len(chunks) > 1 and num_workers() > 1 and self._cut is _CPU:
+        if len(chunks) > 1 and num_workers() > 1 and self._cut is CPU:
             _ = self._tables, self._language  # made before the threads ask for them
             list(_pool().map(run, chunks))
         else:

@@ -195,6 +195,35 @@ def _mutation(reader: _Reader) -> MutationConfig:
     )
 
 
+def _initial_connection(reader: _Reader) -> tuple[str, float]:
+    """Which links the first genomes have, and what share of them."""
+    section, name = "DefaultGenome", "initial_connection"
+    text = reader.text(section, name, "unconnected")
+    kind, *rest = text.split() or [""]
+    if kind not in _CONNECTIONS:
+        raise ValueError(
+            f"[{section}] {name} = {kind!r} is not known. "
+            f"Use one of {', '.join(_CONNECTIONS)}."
+        )
+    if not kind.startswith("partial"):
+        if rest:
+            raise ValueError(
+                f"[{section}] {name} = {text}: only the partial kinds take a "
+                f"fraction. Write {name} = {kind}."
+            )
+        return _CONNECTIONS[kind], 1.0
+    try:
+        (fraction,) = map(float, rest)
+        if not 0.0 <= fraction <= 1.0:
+            raise ValueError
+    except ValueError:
+        raise ValueError(
+            f"[{section}] {name} = {text}: {kind} needs one fraction between 0 and 1. "
+            f"Write for example '{kind} 0.5'."
+        ) from None
+    return _CONNECTIONS[kind], fraction
+
+
 def _genome_options(reader: _Reader) -> dict[str, Any]:
     section = "DefaultGenome"
     options = tuple(reader.text(section, "activation_options").split())
@@ -204,26 +233,15 @@ def _genome_options(reader: _Reader) -> dict[str, Any]:
             activation_id(name)
     if default in ("random", "none"):
         default = None
-    words = reader.text(section, "initial_connection", "unconnected").split()
-    if words[0] not in _CONNECTIONS:
-        raise ValueError(
-            f"[{section}] initial_connection = {words[0]!r} is not known. "
-            f"Use one of {', '.join(_CONNECTIONS)}."
-        )
-    if words[0].startswith("partial") and len(words) != 2:
-        raise ValueError(
-            f"[{section}] initial_connection = {words[0]} lacks its fraction. "
-            f"Write for example '{words[0]} 0.5'."
-        )
+    connection, fraction = _initial_connection(reader)
     feed_forward = reader.switch(section, "feed_forward")
-    connection = _CONNECTIONS[words[0]]
     return {
         "num_inputs": reader.integer(section, "num_inputs"),
         "num_outputs": reader.integer(section, "num_outputs"),
         "num_hidden": reader.integer(section, "num_hidden"),
         "feed_forward": feed_forward,
         "initial_connection": connection,
-        "initial_fraction": float(words[1]) if len(words) == 2 else 1.0,
+        "initial_fraction": fraction,
         "initial_self_links": not feed_forward
         and connection.startswith(("full", "partial")),
         "activation_options": options,
@@ -249,8 +267,11 @@ def _notes(reader: _Reader) -> None:
     choices = (*_TRUE, *_FALSE, "random", "none")
     if reader.word(section, "enabled_default", "true", choices) not in _TRUE:
         reader.note(section, "enabled_default", "new links are always enabled here.")
-    for name in ("response_init_type", "response_max_value", "response_min_value"):
-        reader.seen.add((section, name))
+    reader.seen.add((section, "response_init_type"))
+    if reader.number(section, "response_max_value", 1.0) < 1.0:
+        reader.note(section, "response_max_value", fixed)
+    if reader.number(section, "response_min_value", 1.0) > 1.0:
+        reader.note(section, "response_min_value", fixed)
     _time_constant_notes(reader)
     _run_notes(reader)
 
@@ -288,6 +309,12 @@ def _run_notes(reader: _Reader) -> None:
     # Both values mean the same here, but a value that is neither is a mistake.
     reader.switch("NEAT", "no_fitness_termination", False)
     reader.note("NEAT", "seed", "seeds are keys here: pass `jax.random.key(seed)`.")
+    if reader.integer("DefaultStagnation", "max_stagnation", 15) == 0:
+        reader.note(
+            "DefaultStagnation",
+            "max_stagnation",
+            "0 means here that species never stagnate, there that they always do.",
+        )
     if reader.integer("DefaultStagnation", "species_elitism", 0) == 0:
         reader.note(
             "DefaultStagnation",
