@@ -215,6 +215,31 @@ def test_features_can_stay_as_they_are_and_rows_can_be_dropped(csv: Path) -> Non
     assert chosen.features[:, 0].tolist() == [10, 30, 20, 5, 7]
 
 
+def test_columns_that_are_not_named_may_hold_anything(tmp_path: Path) -> None:
+    """Names of firms are left out by naming the rest."""
+    path = tmp_path / "named.csv"
+    path.write_text("firm,period,x,target\nACME,1,2,0\nBolt,2,inf,1\nCog,2,5,0\n")
+    with pytest.raises(ValueError, match=r"'ACME' as 'firm', .* name the columns"):
+        read_panel(path)
+    with pytest.raises(ValueError, match="infinite 'x'"):
+        read_panel(path, features=["x"])
+    path.write_text("firm,period,x,target\nACME,1,2,0\nBolt,2,3,1\n")
+    problem = Panel(path=str(path), feature_columns=("x",), test_share=0.5)
+    assert problem.data.feature_names == ("x",)
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {
+        "firm": ["ACME", "Bolt"],
+        "period": [1, 2],
+        "x": [2, 3],
+        "target": [0, 1],
+    }
+    parquet.write_table(pyarrow.table(columns), tmp_path / "named.parquet")
+    other = read_panel(tmp_path / "named.parquet", features=["x"])
+    np.testing.assert_array_equal(other.features, problem.data.features)
+
+
 def test_returns_are_compared_with_the_median_of_their_period(csv: Path) -> None:
     data = read(csv, target="size", features=["up"], has_returns=True)
     assert data.target.tolist() == [0, 1, 0, 0, 1]
@@ -259,6 +284,7 @@ def test_what_is_wrong_with_a_table_is_said(
         ("period,x,target\n1,inf,0\n", "row 1 of .* has an infinite 'x'"),
         ("period,target\n1,0\n", "has no column besides 'target' and 'period'"),
         ("period,x,target\n,2,0\n", "row 1 of .* has no 'period'"),
+        ("period;x;target\n1;2;0\n", "must be separated by commas"),
     ],
 )
 def test_what_is_wrong_with_a_csv_file_is_said(
@@ -326,4 +352,4 @@ def test_a_split_by_time_needs_two_periods(tmp_path: Path) -> None:
     path = tmp_path / "one.csv"
     path.write_text("period,a,target\n1,2,0\n1,3,1\n")
     with pytest.raises(ValueError, match=r"there are 1, and test_share is 0.2"):
-        _ = Panel(path=str(path)).train
+        _ = Panel(path=str(path)).layout  # before anything is compiled

@@ -45,7 +45,8 @@ class Panel(AbstractProblem):
 
     - `ic`, `seed`, `num_rows`, `num_features`, `num_periods`: of the generated panel.
     - `path`: a CSV or Parquet file of your own instead, with `target_column`,
-      `period_column`, `missing`, `is_ranked` and `has_returns` as in `read_panel`.
+      `period_column`, `feature_columns` (left out, all others), `missing`, `is_ranked`
+      and `has_returns` as in `read_panel`.
     - `test_share`: the share of periods held back, the last ones.
     - `score`: `auc` or `squared`.
     - `samples_per_generation`: judge each generation by that many rows, drawn by its
@@ -61,6 +62,7 @@ class Panel(AbstractProblem):
     path: str | None = None
     target_column: str = "target"
     period_column: str = "period"
+    feature_columns: tuple[str, ...] | None = None
     missing: str = "error"
     is_ranked: bool = True
     has_returns: bool = False
@@ -87,6 +89,11 @@ class Panel(AbstractProblem):
     @functools.cached_property
     def data(self) -> PanelData:
         """All rows, made or read when first asked for."""
+        data = self._all_rows()
+        data.is_test(self.test_share)  # if it cannot be split, say so at once
+        return data
+
+    def _all_rows(self) -> PanelData:
         if self.path is None:
             return generate_panel(
                 num_rows=self.num_rows,
@@ -99,6 +106,7 @@ class Panel(AbstractProblem):
             self.path,
             target=self.target_column,
             period=self.period_column,
+            features=self.feature_columns,
             missing=self.missing,
             is_ranked=self.is_ranked,
             has_returns=self.has_returns,

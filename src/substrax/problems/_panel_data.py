@@ -162,7 +162,8 @@ def read_panel(
       `pip install 'substrax[parquet]'`).
     - `target`: the column with what is to be foretold, 0 or 1.
     - `period`: the column with the time: numbers, or text that sorts, like 2024-03-31.
-    - `features`: the columns to learn from; left out, all others. All must be numbers.
+    - `features`: the columns to learn from, which must be numbers; left out, all
+      others. A column of names or dates is left out by naming the rest.
     - `missing`: what to do where a value is missing (empty, NA, NaN, null): `error`
       names the first; `zero` puts 0 for features, the middle of ranks, and still
       refuses a missing target or period; `drop` leaves out rows that lack anything.
@@ -176,7 +177,12 @@ def read_panel(
             f"unknown policy {missing!r} for missing values: use one of "
             f"{', '.join(MISSING)}."
         )
-    table = read_table(path, text=(period,), wanted=(target, period, *(features or ())))
+    table = read_table(
+        path,
+        text=(period,),
+        wanted=(target, period, *(features or ())),
+        has_others=features is None,
+    )
     names = tuple(
         features
         if features is not None

@@ -13,21 +13,26 @@ _NOTHING = {"", "na", "n/a", "nan", "null", "none", "."}
 
 
 def read_table(
-    path: str | Path, *, text: Collection[str], wanted: Collection[str]
+    path: str | Path,
+    *,
+    text: Collection[str],
+    wanted: Collection[str],
+    has_others: bool = True,
 ) -> dict[str, np.ndarray]:
     """The columns of a file by name, as 64-bit floats.
 
     Columns in `text` stay text, "" where a value is missing; elsewhere that is NaN. A
-    column of `wanted` that is not there is an error.
+    column of `wanted` that is not there is an error. Without `has_others`, only these
+    are read: the others may hold anything.
     """
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"there is no file {path}.")
     suffix = path.suffix.lower()
     if suffix == ".csv":
-        table = _read_csv(path, text, wanted)
+        table = _read_csv(path, text, wanted, has_others)
     elif suffix in (".parquet", ".pq"):
-        table = _read_parquet(path, text, wanted)
+        table = _read_parquet(path, text, wanted, has_others)
     else:
         raise ValueError(
             f"{path.name} is neither a .csv nor a .parquet file, by its name."
@@ -53,11 +58,13 @@ def _check_names(path: Path, names: list[str], wanted: Collection[str]) -> None:
             near = difflib.get_close_matches(name, names, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+            if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+                hint = " Fields of a CSV file must be separated by commas."
             raise ValueError(f"{path} has no column {name!r}.{hint} It has: {shown}.")
 
 
 def _read_csv(
-    path: Path, text: Collection[str], wanted: Collection[str]
+    path: Path, text: Collection[str], wanted: Collection[str], has_others: bool
 ) -> dict[str, np.ndarray]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
@@ -79,6 +86,7 @@ def _read_csv(
     return {
         name: _text(column) if name in text else _numbers(path, name, column)
         for name, column in zip(names, columns, strict=True)
+        if has_others or name in wanted
     }
 
 
@@ -102,13 +110,13 @@ def _numbers(path: Path, name: str, column: Collection[str]) -> np.ndarray:
         except ValueError:
             raise ValueError(
                 f"row {k + 1} of {path} has {value!r} as {name!r}, which is not a "
-                "number. Leave the column out of `features`, or make it one."
+                "number. Make it one, or name the columns to learn from without it."
             ) from None
     return result
 
 
 def _read_parquet(
-    path: Path, text: Collection[str], wanted: Collection[str]
+    path: Path, text: Collection[str], wanted: Collection[str], has_others: bool
 ) -> dict[str, np.ndarray]:
     try:
         from pyarrow import ArrowException, parquet
@@ -123,6 +131,8 @@ def _read_parquet(
     _check_names(path, table.column_names, wanted)
     result = {}
     for name in table.column_names:
+        if not has_others and name not in wanted:
+            continue
         values = table.column(name).to_pylist()
         if name in text:
             result[name] = _text(["" if v is None else str(v) for v in values])
@@ -133,7 +143,7 @@ def _read_parquet(
             )
         except (TypeError, ValueError):
             raise ValueError(
-                f"column {name!r} of {path} does not hold numbers. Leave it out of "
-                "`features`, or make them numbers."
+                f"column {name!r} of {path} does not hold numbers. Make them numbers, "
+                "or name the columns to learn from without it."
             ) from None
     return result
