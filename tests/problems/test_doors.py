@@ -70,6 +70,9 @@ def test_data_stay_as_they_were_checked() -> None:
         (([[1.0]], [np.inf]), r"y\[0, 0\] is inf"),
         ((np.zeros((2, 2, 2)), [1, 2]), r"X needs the shape .* it has \(2, 2, 2\)"),
         (([], []), "X needs the shape"),
+        (([["a"]], [1]), r"X must be a table of numbers, .* \(could not convert"),
+        (([[1], [1, 2]], [1, 2]), "X must be a table of numbers, its rows of the same"),
+        (([[1]], ["up"]), "y must be a table of numbers"),
     ],
 )
 def test_bad_arrays_are_refused(arguments: tuple[Any, Any], message: str) -> None:
@@ -89,6 +92,7 @@ def test_bad_arrays_are_refused(arguments: tuple[Any, Any], message: str) -> Non
         ({"layout": LAYOUT}, "places for 3 inputs and 2 outputs, but the data have 2"),
         ({"samples_per_generation": 4}, "is 4, but there are only 3 samples"),
         ({"chunk_size": 0}, "chunk_size must be positive"),
+        ({"target": float("nan")}, "target is NaN, which no fitness reaches"),
     ],
 )
 def test_bad_settings_of_arrays_are_refused(
@@ -96,6 +100,21 @@ def test_bad_settings_of_arrays_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         ArrayProblem(np.zeros((3, 2)), np.zeros(3), **options)
+
+
+def test_losses_of_classes_need_classes() -> None:
+    ArrayProblem([1.0, 2.0], [0.0, 0.3], loss="cross_entropy")
+    with pytest.raises(ValueError, match=r"y\[1, 0\] is -1, .* are probabilities"):
+        ArrayProblem([1.0, 2.0], [0.0, -1.0], loss="cross_entropy")
+    with pytest.raises(ValueError, match=r"y_test\[0, 0\] is 2, .* are 0 or 1"):
+        ArrayProblem([1.0], [1], loss="misclassified", X_test=[1.0], y_test=[2])
+    ArrayProblem([1.0], [[0.2, 0.8]], loss="misclassified")  # the largest counts
+
+
+def test_a_target_that_is_nan_is_refused_by_every_door() -> None:
+    for door in (FunctionProblem, HostProblem):
+        with pytest.raises(ValueError, match="target is NaN"):
+            door(lambda network, key: 0.0, LAYOUT, target=float("nan"))
 
 
 def test_a_loss_of_the_wrong_shape_is_refused() -> None:

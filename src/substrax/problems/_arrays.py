@@ -8,12 +8,24 @@ from jaxtyping import Array, Float, Key
 from .._types import ArrayLike
 from ..network import Networks
 from ..substrate import Layout
-from ._base import AbstractProblem, check_networks, check_positive, check_single
+from ._base import (
+    AbstractProblem,
+    check_layout,
+    check_networks,
+    check_positive,
+    check_single,
+    check_target,
+)
 from ._loss import LOSSES, LossFunction, draw_samples, mean_loss
 
 
 def _matrix(name: str, values: ArrayLike) -> Float[np.ndarray, "rows columns"]:
-    array = np.array(values, np.float64)  # a copy, so that it stays as checked
+    try:
+        array = np.array(values, np.float64)  # a copy, so that it stays as checked
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name} must be a table of numbers, its rows of the same length ({error})."
+        ) from None
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or not array.size:
@@ -41,6 +53,22 @@ def _pair(
     if has_bias:
         inputs = np.column_stack([inputs, np.ones(len(inputs))])
     return inputs, targets
+
+
+def _check_labels(loss: str, y_name: str, targets: np.ndarray) -> None:
+    """Losses of classes mean nothing for other numbers, but would give some value."""
+    if loss == "cross_entropy":
+        is_bad, wanted = (targets < 0) | (targets > 1), "probabilities, 0 to 1"
+    elif loss == "misclassified" and targets.shape[1] == 1:
+        is_bad, wanted = (targets != 0) & (targets != 1), "0 or 1"
+    else:
+        return
+    if is_bad.any():
+        row, column = np.argwhere(is_bad)[0]
+        raise ValueError(
+            f"{y_name}[{row}, {column}] is {targets[row, column]:g}, but targets of "
+            f"the loss {loss!r} are {wanted}. Relabel them, or use the loss squared."
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False, init=False)
@@ -123,8 +151,12 @@ class ArrayProblem(AbstractProblem):
                     f"unknown loss {loss!r}: use one of {', '.join(LOSSES)}, or a "
                     "function."
                 )
+            _check_labels(loss, "y", targets)
+            if test_targets is not None:
+                _check_labels(loss, "y_test", test_targets)
             loss = LOSSES[loss]
         layout = layout or Layout.spread(inputs.shape[1], targets.shape[1])
+        check_layout(layout)
         places = (len(layout.inputs), len(layout.outputs))
         if places != (inputs.shape[1], targets.shape[1]):
             raise ValueError(
@@ -134,6 +166,7 @@ class ArrayProblem(AbstractProblem):
             )
         check_samples(samples_per_generation, len(inputs))
         check_positive("chunk_size", chunk_size)
+        check_target(target)
         values = {
             "name": name,
             "layout": layout,

@@ -87,5 +87,28 @@ def check_single(problem: AbstractProblem, network: Networks) -> None:
 
 
 def check_positive(name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} must be a whole number, not {value!r}.")
     if value < 1:
         raise ValueError(f"{name} must be positive, not {value}.")
+
+
+def check_target(target: float) -> None:
+    if math.isnan(target):
+        raise ValueError(
+            "target is NaN, which no fitness reaches; to run on whatever the fitness, "
+            "use infinity."
+        )
+
+
+def check_function(name: str, fn: object) -> None:
+    if not callable(fn):
+        raise ValueError(f"{name} must be a function, not {fn!r}.")
+
+
+def check_layout(layout: Layout) -> None:
+    if not isinstance(layout, Layout):
+        raise ValueError(
+            f"layout must be a substrax.substrate.Layout, not {layout!r}; for example "
+            "Layout.spread(num_inputs, num_outputs)."
+        )

@@ -11,7 +11,14 @@ from jaxtyping import Array, Float, Key
 
 from ..network import Networks
 from ..substrate import Layout
-from ._base import AbstractProblem, check_networks, check_single
+from ._base import (
+    AbstractProblem,
+    check_function,
+    check_layout,
+    check_networks,
+    check_single,
+    check_target,
+)
 from ._network_function import NetworkFunction, network_functions, over_population
 
 NetworkFitness = Callable[[NetworkFunction, Key[Array, ""]], Any]
@@ -66,6 +73,11 @@ class FunctionProblem(AbstractProblem):
     measure_fns: dict[str, NetworkFitness] = dataclasses.field(default_factory=dict)
     suggested: dict[str, object] = dataclasses.field(default_factory=dict)
     name: str = "function"
+
+    def __post_init__(self) -> None:
+        check_function("fn", self.fn)
+        check_layout(self.layout)
+        check_target(self.target)
 
     def fitness(
         self, networks: Networks, *, key: Key[Array, ""]

@@ -10,7 +10,14 @@ from jaxtyping import Array, Float, Key
 from .._types import ArrayLike
 from ..network import Networks
 from ..substrate import Layout
-from ._base import AbstractProblem, check_networks, check_single
+from ._base import (
+    AbstractProblem,
+    check_function,
+    check_layout,
+    check_networks,
+    check_single,
+    check_target,
+)
 
 HostFitness = Callable[[Networks, Any], ArrayLike]
 """From a batch of networks and a key to one number for each."""
@@ -40,6 +47,11 @@ class HostProblem(AbstractProblem):
     measure_fn: Callable[[Networks], dict[str, float]] | None = None
     suggested: dict[str, object] = dataclasses.field(default_factory=dict)
     name: str = "host"
+
+    def __post_init__(self) -> None:
+        check_function("fn", self.fn)
+        check_layout(self.layout)
+        check_target(self.target)
 
     def fitness(
         self, networks: Networks, *, key: Key[Array, ""]
