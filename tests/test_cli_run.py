@@ -35,7 +35,7 @@ def test_a_run_prints_lines_where_there_is_no_terminal(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "xor: decoder emr, depth 2, hidden, population 16, seed 0" in out
     assert "generation    best    ever" in out
-    assert "Stopped because all generations were run." in out
+    assert "stopped because all generations were run" in out
     assert "not solved (target 2)" in out
     assert f"substrax resume {tmp_path / 'a'} --generations 4" in out
 

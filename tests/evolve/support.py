@@ -6,13 +6,11 @@ import jax
 import numpy as np
 
 from substrax.decoders import Direct
-from substrax.evolve import GenerationRecord
+from substrax.evolve import TIMES, GenerationRecord
 from substrax.neat import NEAT, presets
 from substrax.network import Networks
 from substrax.problems import AbstractProblem
 from substrax.substrate import Layout
-
-TIMES = ("seconds", "compile_seconds")
 
 
 class Problem(AbstractProblem):

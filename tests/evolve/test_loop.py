@@ -8,9 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from substrax.decoders import CPPNReading, emr_hyperneat
 from substrax.evolve import GenerationRecord, StopReason, evolve
 from substrax.evolve._loop import _tell
 from substrax.neat import tell_growing
+from substrax.substrate import EMRRule
 
 from .support import Problem, SumOfWeights, parts, timeless
 
@@ -49,6 +51,41 @@ def test_the_loop_is_ask_decode_evaluate_tell(result):
         jax.tree.leaves(state), jax.tree.leaves(result.state), strict=True
     ):
         np.testing.assert_array_equal(mine, theirs)
+
+
+def test_cached_is_uncached_over_thirty_generations(tmp_path):
+    """Fitness has noise, so that a fitness that was kept as well would show."""
+    neat, _, problem = parts()
+    decoder = emr_hyperneat(
+        problem.layout,
+        EMRRule(depth=2),
+        reading=CPPNReading("neat-python", ("x2", "y2"), activations=("sigmoid",)),
+    )
+    runs = {
+        size: evolve(
+            neat,
+            decoder,
+            problem,
+            generations=30,
+            directory=tmp_path / str(size),
+            checkpoint_every=30,
+            max_cached_bytes=size,
+        )
+        for size in (0, 8_000, 1 << 28)
+    }
+    hits = {s: sum(r.num_cached for r in run.history) for s, run in runs.items()}
+    assert 0 == hits[0] < hits[8_000] < hits[1 << 28]
+    expected = runs.pop(0)
+    for size, run in runs.items():
+        assert timeless(run.history) == timeless(expected.history)
+        for mine, theirs in zip(
+            jax.tree.leaves(run.state), jax.tree.leaves(expected.state), strict=True
+        ):
+            np.testing.assert_array_equal(mine, theirs)
+        for name in ("best.json", "best.safetensors"):
+            assert (tmp_path / str(size) / name).read_bytes() == (
+                tmp_path / "0" / name
+            ).read_bytes()
 
 
 def test_the_same_seed_gives_the_same_run(result):
@@ -162,6 +199,8 @@ def test_mistakes_are_named_before_anything_is_compiled():
     neat, decoder, problem = parts()
     with pytest.raises(ValueError, match="generations is -1"):
         evolve(neat, decoder, problem, generations=-1)
+    with pytest.raises(ValueError, match=r"max_cached_bytes is -1\. Choose at least 0"):
+        evolve(neat, decoder, problem, max_cached_bytes=-1)
     with pytest.raises(ValueError, match="patience is 0"):
         evolve(neat, decoder, problem, patience=0)
     with pytest.raises(ValueError, match="maximise=True"):

@@ -151,9 +151,20 @@ def test_output_that_no_input_reaches() -> None:
 def test_output_that_is_too_few_steps_away() -> None:
     network = by_hand(FULL, MIDDLE, is_acyclic=False, steps=1)
     diagnosis = describe(network).diagnosis
-    assert "output 0 is constant" in diagnosis
-    assert "output 1 is constant" in diagnosis
-    assert "too few steps (1)" in diagnosis
+    for output in (0, 1):
+        assert (
+            f"output {output} answers to inputs after 2 updates, but the network makes "
+            "1 for one input (steps)"
+        ) in diagnosis
+    assert "constant (" not in diagnosis
+    assert describe(by_hand(FULL, MIDDLE, is_acyclic=False, steps=2)).diagnosis == ""
+
+
+def test_cyclic_output_that_no_number_of_steps_helps() -> None:
+    """Output 1 hears of a node that hears only itself."""
+    links = [(0, 2, 1.0), (4, 4, 1.0), (4, 3, 1.0)]
+    diagnosis = describe(by_hand(links, MIDDLE, is_acyclic=False, steps=1)).diagnosis
+    assert diagnosis.startswith("output 1 is constant (")
 
 
 def test_populations_are_described_one_by_one() -> None:

@@ -191,6 +191,13 @@ def test_a_network_without_cycles_settles_in_each_step() -> None:
     rolled = jax.jit(over_population(roll, len(networks)))
     actual = rolled(network_functions(networks), inputs)[:, :, 0]
     assert_same_bits(np.asarray(actual), evaluate(networks, np.asarray(inputs)))
+    # so does a stepper: one meaning, whichever way a problem is written
+    stepper = Stepper.of(networks)
+    state = stepper.start(1)
+    for k, now in enumerate(np.asarray(inputs)):
+        state, outputs = stepper(state, now[None])
+        assert_same_bits(np.asarray(outputs), np.asarray(actual)[:, k : k + 1])
+    assert not np.asarray(state).any()
 
 
 def test_a_function_of_a_network_is_its_fitness() -> None:

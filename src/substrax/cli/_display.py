@@ -108,7 +108,7 @@ class _PlainLines(_Silent):
             print(
                 f"(compiled in {record.compile_seconds:.1f} s)\n"
                 "generation    best    ever    mean  species  hidden  links"
-                "  s/gen  left at most"
+                "  cached  s/gen  left at most"
             )
         now = time.monotonic()
         improved = record.best_ever != self._last_ever
@@ -120,7 +120,7 @@ class _PlainLines(_Silent):
             f"{record.generation:10d} {_number(record.best_fitness):>7}"
             f" {_number(record.best_ever):>7} {record.mean_fitness:7.4f}"
             f" {record.num_species:8d} {record.mean_hidden:7.1f}"
-            f" {record.mean_network_links:6.0f}"
+            f" {record.mean_network_links:6.0f} {record.num_cached:7d}"
             f" {self._estimate.seconds_per_generation:6.2f}"
             f"  {_duration(self._estimate.left(record))}",
             flush=True,
@@ -180,6 +180,11 @@ class _Live:
                 f"{record.mean_hidden:.1f} hidden nodes, "
                 f"{record.mean_network_links:.0f} links on average"
                 + (f", {record.num_empty} empty" if record.num_empty else ""),
+            ),
+            (
+                "cache",
+                f"{record.num_cached} of {sum(s['size'] for s in record.species_size)} "
+                "networks did not have to be built again",
             ),
             (
                 "time",

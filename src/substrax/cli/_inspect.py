@@ -12,7 +12,7 @@ from ..config import (
     load_experiment,
     load_run,
 )
-from ..evolve import RunDirectory
+from ..evolve import RunDirectory, StopReason
 
 
 def _first_line(thing: Any) -> str:
@@ -29,6 +29,7 @@ def summary(experiment: Experiment, directory: RunDirectory) -> dict[str, Any]:
     from ..network import describe
 
     metrics = directory.metrics()
+    reason = directory.stop_reason()
     best = directory.best()
     problem = experiment.build().problem
     target = _target(experiment, problem)
@@ -39,9 +40,11 @@ def summary(experiment: Experiment, directory: RunDirectory) -> dict[str, Any]:
         "seed": experiment.run.seed,
         "generations": len(metrics),
         "generations_at_most": experiment.run.generations,
+        "stopped": None if reason is None else reason.value,
         "target": target,
         "seconds": round(sum(m["seconds"] for m in metrics), 3),
         "compile_seconds": round(sum(m["compile_seconds"] for m in metrics), 3),
+        "num_cached": sum(m.get("num_cached", 0) for m in metrics),
         "best": None,
     }
     if best is not None:
@@ -66,6 +69,12 @@ def summary_lines(experiment: Experiment, directory: RunDirectory) -> list[str]:
         f"{facts['generations']} of {facts['generations_at_most']} generations in "
         f"{facts['seconds']:.1f} s ({facts['compile_seconds']:.1f} s of it compiling)"
     ]
+    if facts["stopped"] is None:
+        lines.append("still running, or killed (then `substrax resume` goes on)")
+    else:
+        lines.append(f"stopped because {StopReason(facts['stopped']).sentence}")
+    if facts["num_cached"]:
+        lines.append(f"{facts['num_cached']} networks came from the cache")
     if best is None:
         return [*lines, "There is no best network yet."]
     verdict = "solved" if best["is_solved"] else "not solved"

@@ -53,7 +53,8 @@ def _parser() -> argparse.ArgumentParser:
         "resume",
         "continue a run that was stopped or killed",
         description="Continues a run from its last checkpoint. --generations, "
-        "--target, --seconds, --patience and --checkpoint_every may be changed.",
+        "--target, --seconds, --patience, --checkpoint_every and --max_cached_bytes "
+        "may be changed.",
     )
     resume.add_argument("directory", metavar="DIR")
     _add_running(resume)

@@ -134,7 +134,6 @@ def _tell(
         }
         print(json.dumps(outcome), flush=True)
         return
-    print(f"Stopped because {result.reason.sentence}.")
     print(*summary_lines(experiment, directory), sep="\n")
     if result.reason is StopReason.INTERRUPTED:
         print(f"Everything is saved. Continue with: substrax resume {directory.path}")

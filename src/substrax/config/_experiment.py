@@ -29,7 +29,14 @@ ALIASES = {
 """Short names of settings, besides the last part of a key that is the only such."""
 
 _NAMES = ("problem.name", "decoder.name", "neat.preset")
-_CHANGEABLE = ("generations", "target", "seconds", "patience", "checkpoint_every")
+_CHANGEABLE = (
+    "generations",
+    "target",
+    "seconds",
+    "patience",
+    "checkpoint_every",
+    "max_cached_bytes",
+)
 
 
 @dataclasses.dataclass(frozen=True)

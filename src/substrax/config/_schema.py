@@ -13,6 +13,7 @@ from ..decoders import (
     emr_hyperneat,
     es_hyperneat,
 )
+from ..evolve import MAX_CACHED_BYTES
 from ..neat import NEATConfig, presets
 from ..problems import PROBLEMS
 from ..substrate import CONFIGURATIONS, STRATEGIES, Layout, line
@@ -39,6 +40,7 @@ class RunSettings:
     seconds: float | None = None
     patience: int | None = None
     checkpoint_every: int = 1
+    max_cached_bytes: int = MAX_CACHED_BYTES
 
 
 def _of_fields(prefix: str, cls: type, values: Any) -> dict[str, Setting]:

@@ -1,7 +1,9 @@
 """Decoders: genome to network. NEAT evolves genomes and knows nothing of them."""
 
+from ._base import AbstractCPPNDecoder as AbstractCPPNDecoder
 from ._base import AbstractDecoder as AbstractDecoder
 from ._base import CPPNReading as CPPNReading
+from ._cache import NetworkCache as NetworkCache
 from ._direct import Direct as Direct
 from ._discovered import Discovered as Discovered
 from ._discovered import emr_hyperneat as emr_hyperneat

@@ -90,7 +90,36 @@ class CPPNReading:
         )
 
     def engine(self, genomes: Genome) -> QueryEngine:
-        return QueryEngine(self.compile(genomes), coordinates=self.coordinates)
+        return self.ask(self.compile(genomes))
+
+    def ask(self, programs: Programs) -> QueryEngine:
+        """The engine that answers queries of programs of this reading."""
+        return QueryEngine(programs, coordinates=self.coordinates)
+
+
+class AbstractCPPNDecoder(AbstractDecoder):
+    """A decoder that reads genomes as CPPNs.
+
+    A network depends on its genome's program alone: on what reaches an output, in the
+    order in which it is evaluated, and not on ids or on what is switched off.
+    """
+
+    reading: CPPNReading
+
+    @property
+    def num_genome_inputs(self) -> int:
+        return len(self.reading.coordinates)
+
+    @property
+    def num_genome_outputs(self) -> int:
+        return self.reading.num_outputs
+
+    def decode(self, genomes: Genome) -> Networks:
+        return self.decode_programs(self.reading.compile(genomes))
+
+    @abc.abstractmethod
+    def decode_programs(self, programs: Programs) -> Networks:
+        """The networks of CPPNs that `reading` compiled."""
 
 
 def check_precision(precision: str) -> None:

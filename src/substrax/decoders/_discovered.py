@@ -4,9 +4,9 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Int
 
-from ..cppn import activation_id
-from ..neat import Genome
+from ..cppn import Programs, activation_id
 from ..network import Networks, silence_unfed
 from ..substrate import (
     EMRRule,
@@ -17,7 +17,7 @@ from ..substrate import (
     Wiring,
     discover,
 )
-from ._base import AbstractDecoder, CPPNReading, activation_set
+from ._base import AbstractCPPNDecoder, CPPNReading, activation_set
 
 _ACYCLIC = ("feedforward", "hidden")
 
@@ -32,7 +32,6 @@ def networks_of(
 ) -> Networks:
     """Networks without biases on a wiring: one activation for all hidden nodes."""
     layout = wiring.layout
-    num = wiring.num_genomes
     num_inputs, num_outputs = len(layout.inputs), len(layout.outputs)
     num_terminals = num_inputs + num_outputs
     num_hidden = np.diff(wiring.hidden_bounds)
@@ -46,8 +45,6 @@ def networks_of(
     point[terminals] = layout.points
     activation[terminals[:, :num_inputs]] = activation_id("identity")
     activation[terminals[:, num_inputs:]] = activation_id(output_activation)
-    # Links of an acyclic network run upwards, so height is an order to evaluate in.
-    rank = np.unique(point[:, 1], return_inverse=True)[1]
     return silence_unfed(
         Networks(
             num_inputs=num_inputs,
@@ -55,7 +52,7 @@ def networks_of(
             node_bounds=bounds,
             node_activation=activation,
             node_bias=np.zeros(bounds[-1], wiring.link_weight.dtype),
-            node_rank=rank.astype(np.int64) if num else np.zeros(0, np.int64),
+            node_rank=_heights(bounds, point[:, 1]),
             node_point=point,
             link_bounds=wiring.link_bounds,
             link_source=wiring.link_source,
@@ -70,8 +67,24 @@ def networks_of(
     )
 
 
+def _heights(
+    bounds: Int[np.ndarray, " networks_and_one"], y: Float[np.ndarray, " nodes"]
+) -> Int[np.ndarray, " nodes"]:
+    """How many different heights lie below each node, within its network.
+
+    Links of an acyclic network run upwards, so height is an order to evaluate in.
+    """
+    heights, height = np.unique(y, return_inverse=True)
+    network = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    occurs = np.zeros((len(bounds) - 1, heights.size), bool)
+    occurs[network, height] = True
+    return (np.cumsum(occurs, axis=1, dtype=np.int32) - 1)[network, height].astype(
+        np.int64
+    )
+
+
 @dataclasses.dataclass(frozen=True)
-class Discovered(AbstractDecoder):
+class Discovered(AbstractCPPNDecoder):
     """Networks on a substrate that the CPPN's own pattern decides.
 
     `es_hyperneat` and `emr_hyperneat` make this decoder with the defaults of each.
@@ -104,16 +117,8 @@ class Discovered(AbstractDecoder):
         if self.steps < 1:
             raise ValueError(f"steps must be positive, not {self.steps}.")
 
-    @property
-    def num_genome_inputs(self) -> int:
-        return len(self.reading.coordinates)
-
-    @property
-    def num_genome_outputs(self) -> int:
-        return self.reading.num_outputs
-
-    def decode(self, genomes: Genome) -> Networks:
-        engine = self.reading.engine(genomes)
+    def decode_programs(self, programs: Programs) -> Networks:
+        engine = self.reading.ask(programs)
         exploration = Exploration(self.rule, self.strategy, self.max_quads)
         wiring = discover(engine, self.weight_map, self.layout, exploration)
         return networks_of(

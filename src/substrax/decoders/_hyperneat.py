@@ -7,11 +7,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._types import ArrayLike
-from ..cppn import longest_paths
-from ..neat import Genome
+from ..cppn import Programs, longest_paths
 from ..network import Networks
 from ..substrate import Layout, WeightMap, Wiring
-from ._base import AbstractDecoder, CPPNReading, activation_set
+from ._base import AbstractCPPNDecoder, CPPNReading, activation_set
 from ._discovered import networks_of
 
 _MAX_QUERIES = 1 << 21
@@ -147,7 +146,7 @@ def _check_hidden(layout: Layout, hidden: ArrayLike) -> Float[np.ndarray, "hidde
 
 
 @dataclasses.dataclass(frozen=True)
-class HyperNEAT(AbstractDecoder):
+class HyperNEAT(AbstractCPPNDecoder):
     """HyperNEAT on a fixed substrate, with or without LEO.
 
     **Arguments:**
@@ -180,16 +179,8 @@ class HyperNEAT(AbstractDecoder):
         if self.steps < 1:
             raise ValueError(f"steps must be positive, not {self.steps}.")
 
-    @property
-    def num_genome_inputs(self) -> int:
-        return len(self.reading.coordinates)
-
-    @property
-    def num_genome_outputs(self) -> int:
-        return self.reading.num_outputs
-
-    def decode(self, genomes: Genome) -> Networks:
-        engine = self.reading.engine(genomes)
+    def decode_programs(self, programs: Programs) -> Networks:
+        engine = self.reading.ask(programs)
         num = engine.programs.num_genomes
         substrate = self.substrate
         points = np.concatenate([substrate.layout.points, substrate.hidden])

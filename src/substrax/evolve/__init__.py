@@ -5,8 +5,10 @@ from ._best import best_to_safetensors as best_to_safetensors
 from ._checkpoint import DamagedRunError as DamagedRunError
 from ._directory import RunDirectory as RunDirectory
 from ._lock import RunLockedError as RunLockedError
+from ._loop import MAX_CACHED_BYTES as MAX_CACHED_BYTES
 from ._loop import Callback as Callback
 from ._loop import Result as Result
 from ._loop import evolve as evolve
+from ._record import TIMES as TIMES
 from ._record import GenerationRecord as GenerationRecord
 from ._record import StopReason as StopReason

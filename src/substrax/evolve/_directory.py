@@ -1,7 +1,7 @@
 """The directory of a run: what is in it, and how it stays whole.
 
     config.toml      the resolved configuration, if the run has one
-    run.json         seed, versions, device, start
+    run.json         seed, versions, device, start; why it stopped, once it has
     metrics.jsonl    one line for each generation
     checkpoints/     the state after the last two checkpoints
     best.json, best.safetensors
@@ -24,6 +24,7 @@ from ._checkpoint import DamagedRunError
 from ._facts import gather_facts
 from ._files import remove_temporaries, write_atomically
 from ._lock import lock
+from ._record import StopReason
 
 State = TypeVar("State")
 
@@ -72,8 +73,13 @@ class RunDirectory:
     # reading
 
     def facts(self) -> dict[str, Any]:
-        """The content of `run.json`: seed, versions, device, start."""
+        """The content of `run.json`: seed, versions, device, start, why it stopped."""
         return json.loads((self.path / FACTS).read_text())
+
+    def stop_reason(self) -> StopReason | None:
+        """Why the run stopped; None while it goes on, or if it was killed."""
+        reason = self.facts().get("stopped")
+        return None if reason is None else StopReason(reason)
 
     def config_text(self) -> str:
         """The resolved configuration; empty if the run was not made from one."""
@@ -118,6 +124,14 @@ class RunDirectory:
     def write_config(self, text: str) -> None:
         """Replaces the configuration (a resumed run may have other limits)."""
         write_atomically(self.path / CONFIG, text)
+
+    def write_stop_reason(self, reason: StopReason | None) -> None:
+        """Notes why the run stopped; None says that it goes on."""
+        facts = self.facts()
+        noted = None if reason is None else reason.value
+        if facts.get("stopped") != noted:
+            content = json.dumps(facts | {"stopped": noted}, indent=1)
+            write_atomically(self.path / FACTS, content + "\n")
 
     def append_metrics(self, record: dict[str, Any]) -> None:
         """Adds a line, on the disk before this returns."""

@@ -33,4 +33,5 @@ def gather_facts(seed: int) -> dict[str, Any]:
             "machine": platform.machine(),
             "cores": os.cpu_count(),
         },
+        "stopped": None,
     }

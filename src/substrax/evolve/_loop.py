@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
-from ..decoders import AbstractDecoder
+from ..decoders import AbstractDecoder, NetworkCache
 from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
 from ..network import Networks
 from ..problems import AbstractProblem
@@ -21,6 +21,10 @@ from ._record import GenerationRecord, StopReason, make_record
 
 Callback = Callable[[GenerationRecord], "bool | StopReason | None"]
 """Called after each generation; True, or a reason, ends the run."""
+
+
+MAX_CACHED_BYTES = 1 << 28
+"""Networks that are kept unless a run says otherwise."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +89,7 @@ def evolve(
     callbacks: Iterable[Callback] = (),
     directory: RunDirectory | str | os.PathLike[str] | None = None,
     checkpoint_every: int = 1,
+    max_cached_bytes: int = MAX_CACHED_BYTES,
 ) -> Result:
     """Evolves networks for a problem until there is a reason to stop.
 
@@ -103,6 +108,9 @@ def evolve(
     - `directory`: a path where a run directory is to be made, or a `RunDirectory`,
       whose run is continued from its last checkpoint.
     - `checkpoint_every`: generations from one checkpoint to the next.
+    - `max_cached_bytes`: how much memory networks may take that are kept for genomes
+      that come again (see `NetworkCache`); 0 keeps none. It changes time, never
+      results.
     """
     limits = _Limits(
         generations,
@@ -110,8 +118,9 @@ def evolve(
         seconds,
         patience,
     )
-    _check(algorithm, decoder, problem, limits, checkpoint_every)
-    run = _Run(algorithm, decoder, problem, seed, limits, tuple(callbacks))
+    _check(algorithm, decoder, problem, limits, checkpoint_every, max_cached_bytes)
+    cache = NetworkCache(max_cached_bytes)
+    run = _Run(algorithm, decoder, problem, seed, limits, tuple(callbacks), cache)
     if directory is None:
         return run.go(run.start(), [], None, checkpoint_every)
     if not isinstance(directory, RunDirectory):
@@ -127,6 +136,7 @@ def _check(
     problem: AbstractProblem,
     limits: _Limits,
     checkpoint_every: int,
+    max_cached_bytes: int,
 ) -> None:
     config = algorithm.config
     if not config.maximise:
@@ -148,6 +158,7 @@ def _check(
         ("seconds", limits.seconds, 0),
         ("patience", limits.patience, 1),
         ("checkpoint_every", checkpoint_every, 1),
+        ("max_cached_bytes", max_cached_bytes, 0),
     ):
         if value is not None and value < least:
             raise ValueError(f"{name} is {value}. Choose at least {least}.")
@@ -180,9 +191,11 @@ class _Run:
         seed: int,
         limits: _Limits,
         callbacks: tuple[Callback, ...],
+        cache: NetworkCache,
     ) -> None:
         self.algorithm, self.decoder, self.problem = algorithm, decoder, problem
         self.seed, self.limits, self.callbacks = seed, limits, callbacks
+        self.cache = cache
         self.key_init, self.key_run = jax.random.split(jax.random.key(seed))
 
     def tell(
@@ -213,6 +226,7 @@ class _Run:
                 f"the run in {directory.path} has a population of {size}, not "
                 f"{self.algorithm.config.population_size}; that cannot be changed."
             )
+        directory.write_stop_reason(None)
         lines = directory.truncate_metrics(done)
         directory.write_best(self.best_of(state))
         return state, [GenerationRecord.from_dict(line) for line in lines]
@@ -238,7 +252,8 @@ class _Run:
         number = int(state.generation)
         key = jax.random.fold_in(self.key_run, number)
         key_fitness, key_tell = jax.random.split(key)
-        networks = self.decoder.decode(self.algorithm.ask(state))
+        num_hits = self.cache.num_hits
+        networks = self.cache.decode(self.decoder, self.algorithm.ask(state))
         fitness = np.asarray(self.problem.fitness(networks, key=key_fitness))
         if fitness.shape != (len(networks),):
             raise ValueError(
@@ -257,6 +272,7 @@ class _Run:
             next_state,
             info,
             networks,
+            self.cache.num_hits - num_hits,
             time.perf_counter() - began,
             compile_seconds() - compiled,
         )
@@ -297,6 +313,8 @@ class _Run:
             is_due = reason is not None or int(state.generation) % checkpoint_every == 0
             if directory is not None and is_due:
                 directory.write_checkpoint(int(state.generation), state)
+        if directory is not None:
+            directory.write_stop_reason(reason)
         return Result(
             reason=reason,
             best_fitness=None if best is None else best.fitness,

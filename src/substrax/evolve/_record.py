@@ -36,8 +36,9 @@ _SENTENCES = {
     StopReason.INTERRUPTED: "it was interrupted",
 }
 
-TIMES = ("seconds", "compile_seconds")
-"""The fields of a record that differ between two equal runs."""
+TIMES = ("seconds", "compile_seconds", "num_cached")
+"""The fields of a record that differ between two equal runs: times, and what saved
+some of it (a run that goes on starts with an empty cache)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +51,8 @@ class GenerationRecord:
     `num_failed` fitnesses that were NaN or infinite. `threshold` is the compatibility
     threshold that the next generation was placed into species with. `seconds` is the
     whole time of the generation, `compile_seconds` the part of it spent compiling.
+    `num_cached` counts networks that were not built, because the same genome had been
+    decoded before.
     """
 
     generation: int
@@ -69,6 +72,7 @@ class GenerationRecord:
     num_empty: int
     seconds: float
     compile_seconds: float
+    num_cached: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """As plain numbers and lists, ready for JSON."""
@@ -92,6 +96,7 @@ def make_record(
     next_state: NEATState,
     info: NEATInfo,
     networks: Networks,
+    num_cached: int,
     seconds: float,
     compile_seconds: float,
 ) -> GenerationRecord:
@@ -121,4 +126,5 @@ def make_record(
         num_empty=int((num_hidden == 0).sum()),
         seconds=round(seconds, 6),
         compile_seconds=round(min(compile_seconds, seconds), 6),
+        num_cached=num_cached,
     )

@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+from jaxtyping import Float
 
 from ..cppn import longest_paths
 from ._evaluate import evaluate
@@ -103,17 +104,46 @@ def _diagnose(network: Networks) -> str:
         f"nothing reaches output {o}, which is always {values[0, o]:g}."
         for o in outputs[~is_fed]
     ]
-    flat = outputs[is_fed & is_flat]
-    if flat.size:
-        reason = "saturated nodes, or paths from the inputs that carry nothing"
-        if not network.is_acyclic:
-            reason += f", or too few steps ({network.steps}) for the way"
-        notes += [
+    for o in outputs[is_fed & is_flat]:
+        updates = _updates_to_answer(network, probes, int(o))
+        if updates is not None:
+            notes.append(
+                f"output {o} answers to inputs after {updates} updates, but the "
+                f"network makes {network.steps} for one input (steps). It is constant "
+                "unless its state is carried on, as in control tasks; else raise steps."
+            )
+            continue
+        notes.append(
             f"output {o} is constant ({_PROBES} random inputs gave {values[0, o]:g}): "
-            f"{reason}."
-            for o in flat
-        ]
+            "saturated nodes, or paths from the inputs that carry nothing."
+        )
     return " ".join(notes)
+
+
+def _updates_to_answer(
+    network: Networks, probes: Float[np.ndarray, "probes inputs"], output: int
+) -> int | None:
+    """Updates, more than it makes, after which an output differs between inputs.
+
+    None if there is no such number among those that the ways from the inputs suggest.
+    """
+    if network.is_acyclic:
+        return None
+    reached = np.arange(network.node_bounds[-1]) < network.num_inputs
+    node = network.num_inputs + output
+    updates = 0
+    while not reached[node]:
+        if updates == reached.size:
+            return None  # no way leads there
+        reached[network.link_target[reached[network.link_source]]] = True
+        updates += 1
+    # the shortest way may cancel out or carry nothing, and a longer one not
+    for more in (updates, updates + 1, 2 * updates):
+        if more > network.steps:
+            values = evaluate(network, probes, steps=more)[0, :, output]
+            if (values != values[0]).any():
+                return more
+    return None
 
 
 def describe(network: Networks) -> Description:

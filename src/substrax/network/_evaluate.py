@@ -348,6 +348,9 @@ class Stepper:
 
     `state = stepper.start(batch)`, then `state, outputs = stepper(state, inputs)` with
     inputs (networks, batch, inputs). Pure: the state is yours.
+
+    Networks with cycles make `steps` updates in each call. Those without settle, as in
+    `evaluate`, and have nothing to remember: their state stays as it is.
     """
 
     networks: Networks
@@ -371,13 +374,15 @@ class Stepper:
             (self.plan.inputs.shape[0], array.shape[2], array.shape[1]), array.dtype
         )
         held[:num] = array.transpose(0, 2, 1)
+        options = {
+            "activation_ids": self.networks.activation_ids,
+            "dialect": self.networks.dialect,
+        }
         with jax.enable_x64(self.networks.dtype == np.float64):
-            state = advance(
-                self.plan,
-                state,
-                held,
-                self.networks.steps,
-                activation_ids=self.networks.activation_ids,
-                dialect=self.networks.dialect,
-            )
-            return state, state[self.plan.outputs][:num].transpose(0, 2, 1)
+            if self.networks.is_acyclic:
+                outputs = settle(self.plan, held, **options)
+            else:
+                steps = self.networks.steps
+                state = advance(self.plan, state, held, steps, **options)
+                outputs = state[self.plan.outputs]
+            return state, outputs[:num].transpose(0, 2, 1)

@@ -12,7 +12,7 @@ from ..network import describe
 from ..substrate import ESRule, Layout
 from ._fields import MAX_PANELS, plot_fields, shown_terminals
 from ._graph import plot_genome
-from ._grid import MAX_SOURCES, plot_grid
+from ._grid import MAX_LEVELS, MAX_SOURCES, plot_grid
 from ._history import plot_fitness, plot_growth, plot_species
 from ._run import Run
 from ._substrate import MAX_DRAWN_LINKS, link_masks, plot_link_classes, plot_substrate
@@ -96,6 +96,13 @@ def _chosen(decoder: AbstractDecoder, num: int) -> str:
     return f" Shown are {num} of {total} inputs." if num < total else ""
 
 
+def _deeper(depth: int) -> str:
+    """Says so if the grid has more levels than are drawn."""
+    if depth < MAX_LEVELS:
+        return ""
+    return f" Drawn are levels 0 to {MAX_LEVELS - 1} of 0 to {depth}."
+
+
 def terminal_names(decoder: AbstractDecoder) -> tuple[list[str], list[str]]:
     """What the inputs and outputs of a genome are called."""
     if isinstance(decoder, Discovered | HyperNEAT):
@@ -145,6 +152,7 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
     if grid is not None:
         assert isinstance(decoder, Discovered)
         is_tree = isinstance(decoder.rule, ESRule)
+        num_levels = min(decoder.rule.depth + 1, MAX_LEVELS)
         rule = (
             "Coloured cells are those that the quadtree has"
             if is_tree
@@ -157,8 +165,10 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
             "Active cells, level by level",
             f"{rule}. The colour is the weight seen from the cross, a black dot a "
             "link. The last row counts the inputs for which a cell is active; orange "
-            "dots are hidden nodes of the network." + _chosen(decoder, MAX_SOURCES),
-            f"Grid of {decoder.rule.depth + 1} levels for some inputs and for all of "
+            "dots are hidden nodes of the network."
+            + _chosen(decoder, MAX_SOURCES)
+            + _deeper(decoder.rule.depth),
+            f"Grid of {num_levels} levels for some inputs and for all of "
             "them together, with the number of active cells under each panel.",
             grid,
         )

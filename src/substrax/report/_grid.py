@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MAX_SOURCES = 3
-_MAX_LEVELS = 9
+MAX_LEVELS = 9
 _MAX_SIDE = 512
 """Pixels; finer levels are drawn at this resolution."""
 _MAX_LINED = 600
@@ -44,7 +44,8 @@ def plot_grid(
 
     Of more inputs than `max_sources` some get rows of their own, spread evenly; rule
     `es` explores towards outputs as well, so one of these follows. Dots mark cells that
-    are linked, and in the last row the hidden nodes of `network`. None if the decoder
+    are linked, and in the last row the hidden nodes of `network`. Levels beyond the
+    first `MAX_LEVELS` are left out, and counted below the panels. None if the decoder
     discovers nothing.
     """
     view = CPPNView.of(decoder, genome)
@@ -58,7 +59,7 @@ def plot_grid(
     if isinstance(view.rule, ESRule):
         point = view.layout.outputs[0]
         rows.append(("to output 0", view.cells(point, outgoing=False), point))
-    num_levels = min(view.rule.depth + 1, _MAX_LEVELS)
+    num_levels = min(view.rule.depth + 1, MAX_LEVELS)
     hidden = np.zeros((0, 2))
     if network is not None:
         hidden = network.node_point[network.num_inputs + network.num_outputs :]
@@ -93,6 +94,14 @@ def plot_grid(
             bar.ax.tick_params(labelsize=6)
             if label == "inputs":
                 bar.set_ticks(sorted({1, len(from_inputs)}))
+        deeper = np.concatenate([c.centre[c.level >= num_levels] for c in from_inputs])
+        if num_levels <= view.rule.depth:
+            num = len(np.unique(deeper, axis=0))
+            figure.supxlabel(
+                f"not drawn: levels {num_levels} to {view.rule.depth}, with {num} "
+                "active cells",
+                fontsize=7,
+            )
         return figure
 
 

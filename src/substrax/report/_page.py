@@ -116,7 +116,7 @@ def _overview(run: Run, description: Description | None, shown: Pictures) -> str
         ]
     cards = _some(shown, "overview")
     if description is not None:
-        if description.diagnosis:
+        if description.diagnosis and not run.is_solved:
             parts.append(note("Why this network does little:", description.diagnosis))
         cards.append(_result(run, description))
     return facts(boxes) + "".join(parts) + columns(cards)
@@ -172,6 +172,7 @@ def _evolution(run: Run, shown: Pictures) -> str:
         ("generations", len(run.metrics)),
         ("population", population or "unknown"),
         ("networks evaluated", population * len(run.metrics) or "unknown"),
+        ("of these from the cache", _known(run, population)),
         ("seconds", f"{run.seconds:.2f}, compiling {run.compile_seconds:.2f}"),
         ("seconds per generation", f"{steady:.3f} without compiling"),
         ("mean fitness", f"{_change(first, last, 'mean_fitness')}"),
@@ -182,6 +183,12 @@ def _evolution(run: Run, shown: Pictures) -> str:
     ]
     species, *others = _some(shown, "evolution")
     return "".join(parts) + columns([species, card("In numbers", pairs(rows)), *others])
+
+
+def _known(run: Run, population: int) -> str:
+    """How many networks did not have to be built, in all."""
+    share = run.num_cached / max(1, population * len(run.metrics))
+    return f"{run.num_cached} ({share:.0%}), not built again"
 
 
 def _change(first: dict[str, Any], last: dict[str, Any], name: str) -> str:

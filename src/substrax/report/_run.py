@@ -26,6 +26,7 @@ class Run:
     metrics: list[dict[str, Any]]
     best: Best | None
     facts: dict[str, Any]
+    stop_reason: StopReason | None
     config_text: str
     experiment: Experiment | None
     decoder: AbstractDecoder | None
@@ -56,6 +57,7 @@ class Run:
             metrics=metrics,
             best=run.best(),
             facts=run.facts(),
+            stop_reason=run.stop_reason(),
             config_text=text,
             experiment=experiment,
             decoder=decoder,
@@ -94,22 +96,16 @@ class Run:
         return sum(float(line.get("compile_seconds") or 0.0) for line in self.metrics)
 
     @property
+    def num_cached(self) -> int:
+        """Networks that were not built, because the same genome had one."""
+        return sum(int(line.get("num_cached") or 0) for line in self.metrics)
+
+    @property
     def reason(self) -> str:
-        """Why the run ended, as far as its files tell."""
-        if self.is_solved:
-            return StopReason.TARGET.sentence
-        if self.experiment is None:
-            return "why it stopped is not recorded, as it was started from Python"
-        settings = self.experiment.run
-        done = len(self.metrics)
-        if done >= settings.generations:
-            return StopReason.GENERATIONS.sentence
-        improved = -1 if self.best is None else self.best.generation
-        if settings.patience is not None and done - 1 - improved >= settings.patience:
-            return StopReason.PATIENCE.sentence
-        if settings.seconds is not None and self.seconds >= settings.seconds:
-            return StopReason.SECONDS.sentence
-        return "it was interrupted, or is still running"
+        """Why the run ended, in words."""
+        if self.stop_reason is None:
+            return "it is still running, or was killed"
+        return self.stop_reason.sentence
 
     def measures(self) -> dict[str, float]:
         """What the problem says about the best network, besides its fitness."""
