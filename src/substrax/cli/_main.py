@@ -4,6 +4,7 @@ import argparse
 import logging
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from .. import __version__
 from ._flags import take_settings
@@ -87,9 +88,33 @@ def _parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("--precision", choices=("f32", "f64"), default="f64")
     verify.add_argument("--json", action="store_true", help="print one JSON object")
-    bench = add("bench", "run the benchmarks of a checkout")
-    bench.add_argument("name", nargs="?", help="one of them; all are listed without")
+    _add_reproduce(add)
+    _add_bench(add)
     return parser
+
+
+def _add_reproduce(add: Any) -> None:
+    parser = add(
+        "reproduce",
+        "run a table or figure of the paper again",
+        description="Runs what a table or figure of the paper needs, in processes of "
+        "their own, and writes the page NAME.md with tables, a figure and all data. "
+        "What is complete is not run again; after a kill the same command goes on.",
+    )
+    parser.add_argument("name", nargs="?", help="left out: all are listed; or a file")
+    parser.add_argument("--quick", action="store_true", help="few runs, to try it")
+    parser.add_argument("--seeds", type=int, metavar="N", help="runs of each cell")
+    parser.add_argument("--jobs", type=int, metavar="N", help="runs at a time")
+    parser.add_argument("--out", default="results", metavar="DIR", help="for the page")
+    parser.add_argument(
+        "--runs", default="runs/reproduce", metavar="DIR", help="for the runs"
+    )
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+
+
+def _add_bench(add: Any) -> None:
+    parser = add("bench", "run the benchmarks of a checkout")
+    parser.add_argument("name", nargs="?", help="one of them; all are listed without")
 
 
 def _add_running(parser: argparse.ArgumentParser) -> None:
@@ -125,6 +150,10 @@ def _dispatch(words: Sequence[str]) -> int:
         from ._verify import verify
 
         return verify(arguments)
+    if command == "reproduce":
+        from ._reproduce import reproduce
+
+        return reproduce(arguments)
     if command == "bench":
         from ._bench import bench
 

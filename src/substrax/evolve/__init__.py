@@ -4,6 +4,7 @@ from ._best import Best as Best
 from ._best import best_to_safetensors as best_to_safetensors
 from ._checkpoint import DamagedRunError as DamagedRunError
 from ._directory import RunDirectory as RunDirectory
+from ._files import write_atomically as write_atomically
 from ._lock import RunLockedError as RunLockedError
 from ._loop import MAX_CACHED_BYTES as MAX_CACHED_BYTES
 from ._loop import Callback as Callback

@@ -6,7 +6,10 @@ from ._grid import plot_grid as plot_grid
 from ._history import plot_fitness as plot_fitness
 from ._history import plot_growth as plot_growth
 from ._history import plot_species as plot_species
+from ._style import PAGE as PAGE
+from ._style import new_figure as new_figure
 from ._style import save_figure as save_figure
+from ._style import style as style
 from ._substrate import plot_link_classes as plot_link_classes
 from ._substrate import plot_substrate as plot_substrate
 from ._write import write_report as write_report

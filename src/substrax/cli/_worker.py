@@ -1,0 +1,33 @@
+"""A process for one run of `substrax reproduce`: `python -m substrax.cli._worker DIR`.
+
+Not for people: `substrax reproduce` starts it, and waits for it.
+"""
+
+import os
+import sys
+
+
+def main(words: list[str]) -> int:
+    directory, *flags = words
+    if "--cores" in flags:
+        # before JAX is imported, which makes a thread for each core
+        cores = flags[flags.index("--cores") + 1].split(",")
+        os.sched_setaffinity(0, set(map(int, cores)))
+    from ._cache import use_cache
+
+    if "--no-cache" not in flags:
+        use_cache()
+    from ..reproduce import Abandoned, work
+
+    try:
+        work(directory)
+    except Abandoned:
+        return 75
+    except (ValueError, OSError, ImportError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

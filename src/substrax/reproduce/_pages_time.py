@@ -1,0 +1,262 @@
+"""Pages about time: table 4 and figure 2."""
+
+from typing import Any
+
+from ._figures import Figure, Series
+from ._page import (
+    Page,
+    bound_mark,
+    factor_text,
+    median,
+    paper_text,
+    quartiles,
+    spread_text,
+    upper,
+)
+from ._paper import paper_numbers, paper_row
+from ._results import Results
+from ._statistics import times
+from ._tables import Table, seconds
+
+
+def is_quadtree(results: Results, arm: str) -> bool:
+    return bool(results.select(arm=arm, kind="quadtree"))
+
+
+def baseline_arm(results: Results) -> str | None:
+    """The arm that the recursive quadtree is."""
+    return next((arm for arm in results.arms() if is_quadtree(results, arm)), None)
+
+
+def same_genomes_table(results: Results) -> Table | None:
+    """The quadtree beside the frontier on the same genomes."""
+    rows = []
+    for row in results.rows:
+        if row["kind"] != "quadtree":
+            continue
+        mark = ">= " if row["num_cut"] else ""
+        same = f"{row['num_same']} of {row['num_compared']}"
+        rows.append(
+            (
+                row["depth"],
+                row["population"],
+                row["arm"],
+                row["seed"],
+                row["num_sampled"],
+                row["num_cut"],
+                f"{mark}{seconds(row['decode_quadtree'])}",
+                seconds(row["decode_frontier_same_genomes"]),
+                mark
+                + times(row["decode_quadtree"] / row["decode_frontier_same_genomes"]),
+                seconds(row["decode_frontier"]),
+                mark + times(row["decode_quadtree"] / row["decode_frontier"]),
+                same,
+            )
+        )
+    if not rows:
+        return None
+    return Table.of(
+        "The recursive quadtree and the frontier on the same genomes",
+        ("D", "population", "arm", "seed", "genomes", "cut off", "quadtree, a genome",
+         "frontier, these genomes", "ratio", "frontier, in the population", "ratio",
+         "same network"),
+        sorted(rows),
+        (
+            "Seconds for one genome, decoding alone. The quadtree is recursive, in "
+            "plain Python, and reads the same genomes with the same dialect, weight "
+            "map, coordinates, grid and thresholds. Genomes are drawn at random from "
+            "several generations. One that takes longer than the limit is cut off and "
+            "counts with the limit, so that a time or a ratio marked >= is a lower "
+            "bound. \"Same network\" compares links in 64 bits, of genomes not cut "
+            "off. A generation by the quadtree is this, times the population.",
+        ),
+    )  # fmt: skip
+
+
+def slower(here: float | int | None, there: Any, what: str, whose: str) -> list[str]:
+    theirs = upper(there)
+    if here is None or theirs is None or here <= theirs:
+        return []
+    return [f"{what}: {seconds(here)} here, {seconds(theirs)} {whose}."]
+
+
+def time_page(results: Results) -> Page:
+    """Table 4: seconds per generation by depth."""
+    baseline = baseline_arm(results)
+    rows, worse, series = [], [], []
+    for depth in sorted(results.distinct("depth")):
+        paper = paper_row("table4", depth=depth)
+        slow = None
+        if baseline:
+            slow = median(results, "seconds_per_generation", arm=baseline, depth=depth)
+        for arm in results.arms():
+            where: dict[str, Any] = {"arm": arm, "depth": depth}
+            values = results.values("seconds_per_generation", **where)
+            if not values:
+                continue
+            here = quartiles(values)[1]
+            mark = bound_mark(results, **where)
+            cold = results.values("compile_seconds", is_cold=True, **where)
+            is_slow = is_quadtree(results, arm)
+            theirs = paper.get("es" if "es" in arm.split(",")[0] else "gpu")
+            rows.append(
+                (
+                    depth,
+                    arm,
+                    len(values),
+                    mark + spread_text(values),
+                    None if is_slow or not cold else seconds(max(cold)),
+                    max(results.values("peak_mebibytes", **where), default=None),
+                    paper_text(paper.get("es")),
+                    paper_text(paper.get("cpu")),
+                    paper_text(paper.get("gpu")),
+                    factor_text(upper(paper.get("gpu")), here),
+                    ""
+                    if is_slow
+                    else _bounded(
+                        factor_text(slow, here),
+                        bound_mark(results, arm=baseline, depth=depth),
+                    ),
+                )
+            )
+            if not is_slow:
+                worse += slower(here, theirs, f"D = {depth}, {arm}", "in the paper")
+    for arm in results.arms():
+        series.append(over_depth(results, arm, "seconds_per_generation"))
+    series += [
+        paper_series("table4", name, label)
+        for name, label in (("es", "paper, ES-HN"), ("gpu", "paper, EMR on a GPU"))
+    ]
+    table = Table.of(
+        "Time per generation",
+        ("D", "arm", "runs", "a generation", "compiling (cold)", "peak MiB",
+         "paper ES-HN", "paper EMR CPU", "paper EMR GPU", "paper GPU / here",
+         "quadtree / here"),
+        rows,
+        (
+            "Medians over runs of the mean over generations, with quartiles, without "
+            "compiling; memory is the largest of the runs. The paper's machines are an "
+            "Apple M4 Max and an RTX 2080 Ti, so that ratios to the paper compare "
+            "machines as well; ratios to the quadtree are of this machine.",
+        ),
+    )  # fmt: skip
+    more = same_genomes_table(results)
+    figure = Figure(
+        series,
+        "depth D",
+        "seconds per generation",
+        "Seconds per generation over depth, on a logarithmic scale, for each arm and "
+        "for the paper.",
+        is_log=True,
+    )
+    return Page((table, *([more] if more else [])), figure, tuple(worse))
+
+
+def _bounded(text: str, mark: str) -> str:
+    return mark + text if text else ""
+
+
+def over_depth(results: Results, arm: str, name: str, **where: Any) -> Series:
+    depths = sorted(results.distinct("depth", arm=arm))
+    found = {d: results.values(name, arm=arm, depth=d, **where) for d in depths}
+    kept = [d for d in depths if found[d]]
+    all_quartiles = [quartiles(found[d]) for d in kept]
+    low, middle, high = zip(*all_quartiles, strict=True) if kept else ((), (), ())
+    return Series(arm, kept, middle, low, high)
+
+
+def paper_series(table: str, name: str, label: str) -> Series:
+    rows = [row for row in paper_numbers()[table]["rows"] if name in row]
+    return Series(
+        label, [r["depth"] for r in rows], [r[name] for r in rows], is_paper=True
+    )
+
+
+def runtime_page(results: Results) -> Page:
+    """Figure 2: seconds of whole runs by depth, compilation included."""
+    numbers = paper_numbers()["figure2"]
+    rows, series = [], []
+    worse: list[str] = []
+    for arm in results.arms():
+        series.append(over_depth(results, arm, "seconds"))
+    for name, label in (("es", "ES-HN"), ("cpu", "EMR CPU"), ("gpu", "EMR GPU")):
+        band = numbers[name]
+        middle = [
+            (a * b) ** 0.5 for a, b in zip(band["low"], band["high"], strict=True)
+        ]
+        series.append(
+            Series(
+                f"paper, {label}",
+                band["depth"],
+                middle,
+                band["low"],
+                band["high"],
+                is_paper=True,
+                is_band=True,
+            )
+        )
+    for depth in sorted(results.distinct("depth")):
+        theirs = {
+            name: _band_text(numbers[name], depth) for name in ("es", "cpu", "gpu")
+        }
+        for arm in results.arms():
+            where: dict[str, Any] = {"arm": arm, "depth": depth}
+            values = results.values("seconds", **where)
+            if not values:
+                continue
+            middle = quartiles(values)[1]
+            gpu = _band(numbers["gpu"], depth)
+            populations = sorted(results.distinct("population", **where))
+            rows.append(
+                (
+                    depth,
+                    arm,
+                    ", ".join(map(str, populations)),
+                    len(values),
+                    bound_mark(results, **where) + spread_text(values),
+                    max(results.values("peak_mebibytes", **where), default=None),
+                    theirs["es"],
+                    theirs["cpu"],
+                    theirs["gpu"],
+                    "" if gpu is None else times((gpu[0] * gpu[1]) ** 0.5 / middle),
+                )
+            )
+            if gpu is not None and not is_quadtree(results, arm) and middle > gpu[1]:
+                worse.append(
+                    f"D = {depth}, {arm}: {seconds(middle)} here, at most "
+                    f"{seconds(gpu[1])} in the paper."
+                )
+    table = Table.of(
+        "Seconds of a whole run",
+        ("D", "arm", "populations", "runs", "a run", "peak MiB", "paper ES-HN",
+         "paper EMR CPU", "paper EMR GPU", "paper GPU / here"),
+        rows,
+        (
+            "Medians with quartiles over populations and seeds, compiling included; "
+            "the paper's quartiles are of its figure, and the ratio is to their "
+            "geometric mean. The first seed of each cell compiles everything anew, the "
+            "others use what is kept.",
+        ),
+    )  # fmt: skip
+    figure = Figure(
+        series,
+        "depth D",
+        "seconds of a run",
+        "Seconds of whole runs over depth, on a logarithmic scale, with quartiles, "
+        "beside the paper's bands.",
+        is_log=True,
+    )
+    more = same_genomes_table(results)
+    return Page((table, *([more] if more else [])), figure, tuple(worse))
+
+
+def _band(band: dict[str, list], depth: int) -> tuple[float | int, float | int] | None:
+    if depth not in band["depth"]:
+        return None
+    place = band["depth"].index(depth)
+    return band["low"][place], band["high"][place]
+
+
+def _band_text(band: dict[str, list], depth: int) -> str:
+    ends = _band(band, depth)
+    return "" if ends is None else f"{seconds(ends[0])} to {seconds(ends[1])}"

@@ -1,0 +1,237 @@
+"""Plans: one TOML for each table and figure, and the runs that follow from it.
+
+    title = "..."            what the page is called
+    paper = "table4"         the entry of `paper_numbers.toml`
+    page = "time"            how the results are shown, see `_pages.py`
+    seeds = 5                runs of each cell
+    is_timed = true          times are compared: one run at a time
+    experiment = "xor"       what all runs start from
+    [settings]               changes for all of them, as in an experiment
+    [grid]                   each combination is a cell
+    depth = [4, 5]
+    [[arm]]                  what is compared
+    name = "emr, frontier"
+    settings = { ... }       also: kind, seeds, grid, options
+    [quick]                  seeds, settings, grid, options and, by name, arm
+                             that `--quick` uses instead
+
+The same run in two plans is one run: its directory is named after everything that it
+depends on.
+"""
+
+import dataclasses
+import hashlib
+import importlib.resources
+import itertools
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..config import Experiment, load_experiment
+from ._toml_check import check_keys, read_toml, suggestion
+
+KINDS = ("evolve", "quadtree", "positions")
+PAGES = ("rates", "time", "runtime", "comparison", "solving", "panel", "positions")
+_PLAN_KEYS = {
+    "title", "paper", "page", "seeds", "is_timed", "experiment", "settings", "grid",
+    "arm", "quick", "note", "within", "why",
+}  # fmt: skip
+_ARM_KEYS = {"name", "kind", "settings", "seeds", "grid", "options", "role"}
+_QUICK_KEYS = {"seeds", "settings", "grid", "options", "arm"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One run: what it is made of, and where it stands in its plan."""
+
+    kind: str
+    config: str
+    """The resolved experiment, as TOML."""
+    options: Mapping[str, Any]
+    arm: str
+    role: str
+    cell: Mapping[str, Any]
+    seed: int
+    is_cold: bool
+    """Whether it compiles everything anew, so that its compile time means something."""
+
+    @property
+    def key(self) -> str:
+        """The name of its directory: everything that its result depends on."""
+        content = [self.kind, self.config, dict(self.options)]
+        text = json.dumps(content, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "config": self.config,
+            "options": dict(self.options),
+            "is_cold": self.is_cold,
+        }
+
+
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    """One of the things that are compared."""
+
+    name: str
+    kind: str
+    settings: Mapping[str, Any]
+    seeds: int
+    grid: Mapping[str, tuple[Any, ...]]
+    options: Mapping[str, Any]
+    role: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A table or figure: its runs, and how they are shown."""
+
+    name: str
+    title: str
+    paper: str
+    page: str
+    note: str
+    why: str
+    """Why some numbers are worse than the paper's, if some are."""
+    is_timed: bool
+    is_quick: bool
+    within: int | None
+    """Generations within which a problem counts as solved; None: all that were run."""
+    experiment: Experiment
+    arms: tuple[Arm, ...]
+
+    def tasks(self) -> list[Task]:
+        """All runs; the first seeds of all cells come first, so that a table can be
+        looked at early."""
+        tasks = []
+        for arm in self.arms:
+            for cell in _cells(arm.grid):
+                tasks += self._tasks(arm, cell)
+        return sorted(tasks, key=lambda task: task.seed)
+
+    def _tasks(self, arm: Arm, cell: Mapping[str, Any]) -> Iterator[Task]:
+        """A run for each seed of a cell."""
+        try:
+            experiment = self.experiment.with_settings({**arm.settings, **cell})
+            experiment.build()
+        except ValueError as error:
+            raise ValueError(f"plan {self.name!r}, arm {arm.name!r}: {error}") from None
+        for seed in range(arm.seeds):
+            run = dataclasses.replace(experiment.run, seed=seed)
+            yield Task(
+                arm.kind,
+                dataclasses.replace(experiment, run=run).to_toml(),
+                arm.options,
+                arm.name,
+                arm.role,
+                cell,
+                seed,
+                is_cold=seed == 0,
+            )
+
+
+def _cells(grid: Mapping[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
+    values = itertools.product(*grid.values())
+    return [dict(zip(grid, row, strict=True)) for row in values]
+
+
+def builtin_plans() -> dict[str, str]:
+    """The text of each plan that comes with the package, by name."""
+    folder = importlib.resources.files("substrax") / "experiments" / "paper"
+    paths = sorted(folder.iterdir(), key=lambda path: path.name)
+    return {
+        path.name.removesuffix(".toml"): path.read_text()
+        for path in paths
+        if path.name.endswith(".toml")
+    }
+
+
+def load_plan(
+    name: str | os.PathLike[str], *, quick: bool = False, seeds: int | None = None
+) -> Plan:
+    """A plan that comes with the package, by name, or one in a TOML file."""
+    builtin = builtin_plans()
+    text = builtin.get(os.fspath(name))
+    if text is None:
+        path = Path(name)
+        if path.suffix != ".toml":
+            raise ValueError(
+                f"there is nothing to reproduce called {os.fspath(name)!r}"
+                f"{suggestion(os.fspath(name), builtin)}. Known are "
+                f"{', '.join(builtin)}; or give a TOML file."
+            )
+        try:
+            text = path.read_text()
+        except OSError as error:
+            raise ValueError(f"cannot read {path}: {error.strerror}.") from error
+    return plan_from_toml(text, Path(name).stem, quick=quick, seeds=seeds)
+
+
+def plan_from_toml(
+    text: str, name: str, *, quick: bool = False, seeds: int | None = None
+) -> Plan:
+    """Reads and checks a plan; `seeds` counts for every arm."""
+    table = read_toml(text, name)
+    check_keys(f"plan {name!r}", table, _PLAN_KEYS, {"title", "page", "arm"})
+    if table["page"] not in PAGES:
+        raise ValueError(
+            f"plan {name!r}: there is no page {table['page']!r}"
+            f"{suggestion(table['page'], PAGES)}. Choose one of {', '.join(PAGES)}."
+        )
+    if seeds is not None and seeds < 1:
+        raise ValueError(f"seeds is {seeds}. Choose at least 1.")
+    instead = table.get("quick", {}) if quick else {}
+    check_keys(f"plan {name!r}, quick", instead, _QUICK_KEYS, set())
+    settings = {**table.get("settings", {}), **instead.get("settings", {})}
+    experiment = load_experiment(table.get("experiment", "xor"))
+    arms = []
+    for entry in table["arm"]:
+        check_keys(f"plan {name!r}, arm", entry, _ARM_KEYS, {"name"})
+        own = instead.get("arm", {}).get(entry["name"], {})
+        kind = entry.get("kind", "evolve")
+        if kind not in KINDS:
+            raise ValueError(
+                f"plan {name!r}: there is no kind {kind!r} of run. Choose one of "
+                f"{', '.join(KINDS)}."
+            )
+        grid = {
+            **table.get("grid", {}),
+            **entry.get("grid", {}),
+            **instead.get("grid", {}),
+            **own.get("grid", {}),
+        }
+        usual = own.get("seeds", instead.get("seeds", entry.get("seeds")))
+        arms.append(
+            Arm(
+                name=entry["name"],
+                kind=kind,
+                settings={**entry.get("settings", {}), **own.get("settings", {})},
+                seeds=seeds or usual or table.get("seeds", 1),
+                grid={key: tuple(values) for key, values in grid.items()},
+                options={
+                    **entry.get("options", {}),
+                    **instead.get("options", {}),
+                    **own.get("options", {}),
+                }
+                if kind != "evolve"
+                else {},
+                role=entry.get("role", "all"),
+            )
+        )
+    return Plan(
+        name=name,
+        title=table["title"],
+        paper=table.get("paper", ""),
+        page=table["page"],
+        note=table.get("note", ""),
+        why=table.get("why", ""),
+        is_timed=table.get("is_timed", False),
+        is_quick=quick,
+        within=table.get("within"),
+        experiment=experiment.with_settings(settings),
+        arms=tuple(arms),
+    )

@@ -1,0 +1,151 @@
+"""From results to files: table, figure, raw data and the page "paper / here"."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..evolve import write_atomically
+from ._figures import write_figure
+from ._machine import machine_facts, machine_lines
+from ._page import Page
+from ._pages_depth import panel_page, positions_page
+from ._pages_rates import comparison_page, rates_page, solving_page
+from ._pages_time import runtime_page, time_page
+from ._paper import paper_numbers
+from ._plan import Arm, Plan
+from ._results import Results, write_data
+from ._schedule import Outcome
+
+PAGES: dict[str, Callable[[Results], Page]] = {
+    "rates": rates_page,
+    "time": time_page,
+    "runtime": runtime_page,
+    "comparison": comparison_page,
+    "solving": solving_page,
+    "panel": panel_page,
+    "positions": positions_page,
+}
+
+
+def publish(
+    plan: Plan,
+    outcome: Outcome,
+    *,
+    runs: Path,
+    out: Path,
+    command: str,
+    jobs: int,
+) -> Path | None:
+    """Writes `NAME.md`, its figure and its data below `out`; None without results.
+
+    **Arguments:**
+
+    - `command`: what a reader has to type to get the same.
+    - `jobs`: how many runs there were at a time, which times depend on.
+    """
+    results = Results.of(plan, outcome.results)
+    if not results.rows:
+        return None
+    out.mkdir(parents=True, exist_ok=True)
+    stem = out / plan.name
+    page = PAGES[plan.page](results)
+    files = write_data(results, runs, stem)
+    figures = write_figure(page.figure, stem) if page.figure else []
+    parts = [
+        f"# {plan.title}",
+        _introduction(plan, results, outcome, command, jobs),
+        *(table.to_markdown() for table in page.tables),
+    ]
+    if page.figure:
+        parts.append(f"![{page.figure.alt}]({plan.name}.png)")
+    parts += [_worse(plan, page), _doubts(plan), _arms(plan), _data(files, figures)]
+    text = "\n\n".join(part for part in parts if part) + "\n"
+    path = stem.with_name(f"{plan.name}.md")
+    write_atomically(path, text)
+    return path
+
+
+def _introduction(
+    plan: Plan, results: Results, outcome: Outcome, command: str, jobs: int
+) -> str:
+    lines = []
+    if plan.paper:
+        numbers = paper_numbers()[plan.paper]
+        lines.append(
+            f"The paper's numbers are those of its {numbers['source']} of the source: "
+            f"{numbers['what']}."
+        )
+    if plan.note:
+        lines.append(plan.note)
+    at_once = "one at a time" if jobs == 1 else f"{jobs} at a time, sharing the cores"
+    num, wanted = len(results.rows), len(plan.tasks())
+    count = f"{num} runs" if num == wanted else f"{num} of {wanted} runs"
+    if outcome.failures:
+        count += f", {len(outcome.failures)} failed (they count nowhere)"
+    facts = machine_lines(machine_facts())
+    ended = sorted(results.values("ended"))
+    lines += [
+        f"```\n{command}\n```",
+        f"{count}, {at_once}, from {ended[0][:10]} to {ended[-1][:10]}. "
+        f"Written on {facts[0]}. {facts[1]}.",
+    ]
+    if plan.is_quick:
+        lines.append(
+            "**Quick mode**: fewer runs and cells than the full table, to see that it "
+            "works. Take nothing from it but orders of magnitude."
+        )
+    return "\n\n".join(lines)
+
+
+def _worse(plan: Plan, page: Page) -> str:
+    if not page.worse:
+        return ""
+    lines = ["## Where the numbers here are worse", *_list(page.worse)]
+    text = "\n".join([lines[0], "", *lines[1:]])
+    return f"{text}\n\n{plan.why}" if plan.why else text
+
+
+def _doubts(plan: Plan) -> str:
+    doubts = paper_numbers()[plan.paper]["doubts"] if plan.paper else ()
+    if not doubts:
+        return ""
+    return "\n".join(["## What to know about the paper's numbers", "", *_list(doubts)])
+
+
+def _arms(plan: Plan) -> str:
+    lines = [
+        "## What was run",
+        "",
+        f"Experiment `{plan.experiment.name}`, changed by:",
+        "",
+    ]
+    for arm in plan.arms:
+        role = "" if arm.role == "all" else f" ({arm.role})"
+        lines.append(f"- **{arm.name}**{role}: {_arm(arm)}")
+    common = {
+        k: v
+        for k, v in plan.experiment.given.items()
+        if k.startswith(("run.", "neat."))
+    }
+    text = ", ".join(f"`{key} = {value}`" for key, value in common.items())
+    return "\n".join([*lines, "", f"For all of them: {text}."])
+
+
+def _arm(arm: Arm) -> str:
+    settings = {**arm.settings, **{k: list(v) for k, v in arm.grid.items()}}
+    if arm.kind != "evolve":
+        settings = {"kind": arm.kind, **settings, **arm.options}
+    text = ", ".join(f"`{key} = {value}`" for key, value in settings.items())
+    return f"{text}; {arm.seeds} seeds"
+
+
+def _data(files: Sequence[Path], figures: Sequence[Path]) -> str:
+    links = [f"[{path.name}]({path.name})" for path in (*files, *figures)]
+    return (
+        "## Data\n\n"
+        f"{', '.join(links)}. The Parquet files have a row for each run, and one for "
+        "each generation of each run; `key` joins them."
+    )
+
+
+def _list(sentences: Sequence[str]) -> list[str]:
+    return [f"- {sentence}" for sentence in sentences]

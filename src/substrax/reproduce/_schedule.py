@@ -1,0 +1,198 @@
+"""Runs of a plan in processes of their own, several at a time, each only once."""
+
+import dataclasses
+import json
+import os
+import statistics
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..evolve import write_atomically
+from ._plan import Task
+from ._work import RESULT, TASK
+
+LOG = "worker.log"
+_POLL_SECONDS = 0.1
+_PATIENCE_SECONDS = 10.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """Where things stand: runs in all, done (now or before), failed, time left."""
+
+    total: int
+    done: int
+    reused: int
+    failed: int
+    running: tuple[str, ...]
+    seconds_left: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """A result for each run that has one, by its key, and why the others have none."""
+
+    results: dict[str, dict[str, Any]]
+    failures: dict[str, str]
+
+
+def read_result(runs: Path, task: Task) -> dict[str, Any] | None:
+    """The result of a run that is complete."""
+    path = runs / task.key / RESULT
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    runs: Path,
+    *,
+    command: Sequence[str],
+    jobs: int,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> Outcome:
+    """Does every run that is not complete yet, `jobs` at a time.
+
+    A run that fails does not stop the others. An interruption ends the processes; what
+    they had done so far is kept, and the next call goes on from there.
+
+    **Arguments:**
+
+    - `runs`: the folder of all run directories, of this plan and of others.
+    - `command`: starts a worker; the run's directory is added to it.
+    """
+    if jobs < 1:
+        raise ValueError(f"jobs is {jobs}. Choose at least 1.")
+    unique = {task.key: task for task in tasks}
+    found = {key: read_result(runs, task) for key, task in unique.items()}
+    results = {key: result for key, result in found.items() if result is not None}
+    waiting = [task for key, task in unique.items() if key not in results]
+    clock = _Clock(unique, results)
+    failures: dict[str, str] = {}
+    reused = len(results)
+
+    def tell(running: Sequence["_Process"]) -> None:
+        left = clock.left([*waiting, *(p.task for p in running)], jobs)
+        names = tuple(p.title for p in running)
+        done = len(results)
+        on_progress(Progress(len(unique), done, reused, len(failures), names, left))
+
+    with _pool() as running:
+        tell(running)
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                slot = min(set(range(jobs)) - {p.slot for p in running})
+                cores = _cores(slot, jobs)
+                running.append(_Process.start(waiting.pop(0), runs, command, cores))
+                running[-1].slot = slot
+            time.sleep(_POLL_SECONDS)
+            ended = [p for p in running if p.process.poll() is not None]
+            for process in ended:
+                running.remove(process)
+                task = process.task
+                result = read_result(runs, task)
+                if process.process.returncode or result is None:
+                    failures[task.key] = process.message()
+                else:
+                    results[task.key] = result
+                    clock.add(task, result)
+            if ended:
+                tell(running)
+    return Outcome(results, failures)
+
+
+class _Clock:
+    """Guesses the time that is left from runs that are done."""
+
+    def __init__(
+        self, tasks: dict[str, Task], results: dict[str, dict[str, Any]]
+    ) -> None:
+        self._seconds: dict[Any, list[float]] = defaultdict(list)
+        for key, result in results.items():
+            self.add(tasks[key], result)
+
+    @staticmethod
+    def _levels(task: Task) -> list[Any]:
+        cell = json.dumps(dict(task.cell), sort_keys=True)
+        return [(task.arm, task.role, cell), (task.arm, task.role), None]
+
+    def add(self, task: Task, result: dict[str, Any]) -> None:
+        for level in self._levels(task):
+            self._seconds[level].append(result["process_seconds"])
+
+    def left(self, tasks: Sequence[Task], jobs: int) -> float | None:
+        """None while nothing is known."""
+        if not self._seconds:
+            return None
+        total = 0.0
+        for task in tasks:
+            level = next(k for k in self._levels(task) if self._seconds.get(k))
+            total += statistics.mean(self._seconds[level])
+        return total / jobs
+
+
+@dataclasses.dataclass(eq=False)
+class _Process:
+    task: Task
+    folder: Path
+    process: subprocess.Popen
+    slot: int = 0
+
+    @staticmethod
+    def start(
+        task: Task, runs: Path, command: Sequence[str], cores: Sequence[int]
+    ) -> "_Process":
+        folder = runs / task.key
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / TASK, json.dumps(task.to_dict(), indent=1) + "\n")
+        words = [*command, str(folder)]
+        if task.is_cold:
+            words.append("--no-cache")
+        if cores:
+            words += ["--cores", ",".join(map(str, cores))]
+        with open(folder / LOG, "wb") as log:
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        return _Process(task, folder, process)
+
+    @property
+    def title(self) -> str:
+        cell = ", ".join(f"{key} {value}" for key, value in self.task.cell.items())
+        return f"{self.task.arm}: {cell}, seed {self.task.seed}"
+
+    def message(self) -> str:
+        """The last thing that the process said."""
+        lines = (self.folder / LOG).read_text(errors="replace").strip().splitlines()
+        why = lines[-1] if lines else f"exit status {self.process.returncode}"
+        return f"{self.title}: {why} (all of it: {self.folder / LOG})"
+
+
+def _cores(slot: int, jobs: int) -> list[int]:
+    """The cores that one of several runs keeps to; empty: it has them all."""
+    if jobs == 1 or not hasattr(os, "sched_getaffinity"):
+        return []
+    every = sorted(os.sched_getaffinity(0))
+    share = max(1, len(every) // jobs)
+    return [every[(slot * share + k) % len(every)] for k in range(share)]
+
+
+@contextmanager
+def _pool() -> Iterator[list[_Process]]:
+    """Processes; those that still run when it is left are ended."""
+    running: list[_Process] = []
+    try:
+        yield running
+    finally:
+        for process in running:
+            process.process.terminate()
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        for process in running:
+            try:
+                process.process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.process.kill()

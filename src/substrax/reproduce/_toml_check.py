@@ -1,0 +1,34 @@
+"""Reading a plan's TOML: unknown keys and missing ones are named."""
+
+import difflib
+import tomllib
+from collections.abc import Collection, Mapping
+from typing import Any
+
+
+def read_toml(text: str, name: str) -> dict[str, Any]:
+    """A TOML document; `name` stands in the error."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"the plan {name!r} is not valid TOML: {error}.") from error
+
+
+def check_keys(
+    where: str, table: Mapping[str, Any], known: Collection[str], needed: set[str]
+) -> None:
+    """Raises if a key is unknown, or a needed one is missing."""
+    for key in table:
+        if key not in known:
+            raise ValueError(
+                f"{where}: there is no key {key!r}{suggestion(key, known)}. Known are "
+                f"{', '.join(sorted(known))}."
+            )
+    for key in sorted(needed - table.keys()):
+        raise ValueError(f"{where} has no {key!r}; add it.")
+
+
+def suggestion(name: str, known: Collection[str]) -> str:
+    """What was perhaps meant, ready to stand in a sentence."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -1,0 +1,224 @@
+"""Runs that look at an evolution's genomes: the quadtree's time, position counts."""
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..config import Experiment
+from ..decoders import Discovered
+from ..evolve import Result
+from ..neat import Genome
+from ..substrate import Exploration, discover, num_cells
+from ._evolution import evolution_facts, peak_mebibytes, run_evolution
+from ._quadtree import quadtree_decode
+
+SAMPLES = "samples.jsonl"
+
+
+def _stages(
+    folder: Path, task: dict[str, Any]
+) -> Iterator[tuple[Experiment, Result, int, Genome]]:
+    """The evolution in parts: before the generations at which genomes are looked at."""
+    experiment = Experiment.from_toml(task["config"])
+    options = task["options"]
+    source = experiment.with_settings(options.get("source", {}))
+    last = experiment.run.generations
+    num = max(1, min(options.get("stages", 3), last))
+    wanted = sorted({round(last * (k + 1) / num) - 1 for k in range(num)})
+    for generation in wanted:
+        part = source.with_settings({"run.generations": generation})
+        result, _ = run_evolution(folder, part)
+        yield experiment, result, generation, part.build().algorithm.ask(result.state)
+
+
+def _best_seconds(function: Callable[[], Any], repeats: int = 3) -> float:
+    function()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def _read_samples(path: Path) -> dict[tuple[int, int], dict[str, Any]]:
+    """Samples that are on the disk; a last line that was cut off is left out."""
+    samples = {}
+    for line in path.read_text().splitlines() if path.exists() else ():
+        try:
+            sample = json.loads(line)
+        except ValueError:
+            break
+        samples[sample["generation"], sample["genome"]] = sample
+    return samples
+
+
+def _links_of(decoder: Discovered, genomes: Genome, index: int) -> dict:
+    """One genome's links by the decoder, in 64 bits, by the positions of their ends."""
+    reading = dataclasses.replace(decoder.reading, precision="f64")
+    exact = dataclasses.replace(decoder, reading=reading)
+    network = exact.decode(jax.tree.map(lambda x: x[index : index + 1], genomes))
+    point = [(float(x), float(y)) for x, y in network.node_point]
+    ends = zip(network.link_source.tolist(), network.link_target.tolist(), strict=True)
+    return {
+        (point[s], point[t]): w
+        for (s, t), w in zip(ends, network.link_weight.tolist(), strict=True)
+    }
+
+
+def _is_same(a: dict, b: dict) -> bool:
+    return a.keys() == b.keys() and all(abs(a[k] - b[k]) < 1e-5 for k in a)
+
+
+def work_quadtree(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
+    """Times the recursive quadtree on a random sample of an evolution's genomes.
+
+    The same genomes are decoded by the frontier, whose networks must be the same. A
+    generation's time is the mean over the sample, taken for every genome of the
+    population; the rest of a generation (evaluation, NEAT) is left out. A genome that
+    takes longer than `max_seconds` counts with that time: a lower bound.
+
+    Options: `sample` genomes for the quadtree and `frontier_sample` for the frontier
+    (0: all of them) at each of `stages` generations; `source` are settings of the
+    evolution that the genomes come from, where the rule itself would take too long.
+    """
+    options = task["options"]
+    limit = options.get("max_seconds", 60.0)
+    path = folder / SAMPLES
+    done = _read_samples(path)
+    path.write_text("".join(json.dumps(s) + "\n" for s in done.values()))
+    stages, last = [], None
+    for experiment, result, generation, genomes in _stages(folder, task):
+        parts = experiment.build()
+        decoder = parts.decoder
+        assert isinstance(decoder, Discovered)
+        size = parts.algorithm.config.population_size
+        rng = np.random.default_rng([experiment.run.seed, generation])
+        order = rng.permutation(size)
+        some = order[: options.get("sample", 4)].tolist()
+        for index in some:
+            if (generation, index) not in done:
+                sample = _sample(decoder, genomes, generation, index, limit)
+                done[generation, index] = sample
+                with open(path, "a") as file:
+                    file.write(json.dumps(sample) + "\n")
+        many = order[: options.get("frontier_sample", 0) or size]
+        stages.append(
+            {
+                "decode_quadtree": np.mean(
+                    [done[generation, k]["seconds"] for k in some]
+                ),
+                "decode_frontier": _seconds_per_genome(decoder, genomes, many),
+                "decode_frontier_same_genomes": _seconds_per_genome(
+                    decoder, genomes, np.array(some)
+                ),
+            }
+        )
+        last = (experiment, result, size)
+    assert last is not None
+    experiment, result, size = last
+    facts = evolution_facts(experiment, result)
+    mean = {k: float(np.mean([s[k] for s in stages])) for k in stages[0]}
+    seconds = size * mean["decode_quadtree"]
+    samples = list(done.values())
+    compared = [s["is_same"] for s in samples if s["is_same"] is not None]
+    return (
+        facts
+        | mean
+        | {
+            "strategy": "quadtree",
+            "solved_at": None,
+            "seconds_per_generation": seconds,
+            "median_seconds": None,
+            "compile_seconds": 0.0,
+            "generations": experiment.run.generations,
+            "seconds": seconds * experiment.run.generations,
+            "frontier_seconds_per_generation": size * mean["decode_frontier"],
+            "num_sampled": len(samples),
+            "num_cut": sum(s["is_cut"] for s in samples),
+            "num_compared": len(compared),
+            "num_same": sum(compared),
+            "mean_queries": float(np.mean([s["queries"] for s in samples])),
+        }
+    )
+
+
+def _sample(
+    decoder: Discovered, genomes: Genome, generation: int, index: int, limit: float
+) -> dict[str, Any]:
+    """One genome by the quadtree, and whether the decoder makes the same of it."""
+    tree = quadtree_decode(decoder, genomes, index, limit)
+    is_same = None
+    if not tree.is_cut:
+        is_same = _is_same(tree.links, _links_of(decoder, genomes, index))
+    return {
+        "generation": generation,
+        "genome": index,
+        "seconds": tree.seconds,
+        "queries": tree.queries,
+        "is_cut": tree.is_cut,
+        "is_same": is_same,
+    }
+
+
+def _seconds_per_genome(
+    decoder: Discovered, genomes: Genome, which: np.ndarray
+) -> float:
+    """Warm, all of them together."""
+    batch = jax.tree.map(lambda x: x[which], genomes)
+    return _best_seconds(lambda: decoder.decode(batch)) / len(which)
+
+
+def work_positions(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
+    """Counts what discovery asks and finds, at each depth, on an evolution's genomes.
+
+    `options.depths` are gone through with each of `options.strategies`; the eager one
+    stops at `options.max_eager_depth`.
+    """
+    options = task["options"]
+    *_, (experiment, _, generation, genomes) = _stages(folder, task)
+    rows = []
+    for depth in options["depths"]:
+        for strategy in options["strategies"]:
+            if strategy == "eager" and depth > options["max_eager_depth"]:
+                continue
+            changed = experiment.with_settings({"depth": depth, "strategy": strategy})
+            decoder = changed.build().decoder
+            assert isinstance(decoder, Discovered)
+
+            def explore(decoder: Discovered = decoder) -> Any:
+                engine = decoder.reading.engine(genomes)
+                exploration = Exploration(
+                    decoder.rule, decoder.strategy, decoder.max_quads
+                )
+                return discover(engine, decoder.weight_map, decoder.layout, exploration)
+
+            explore()
+            began = time.perf_counter()
+            wiring = explore()
+            rows.append(
+                {
+                    "depth": depth,
+                    "strategy": strategy,
+                    "candidates": num_cells(depth),
+                    "genomes": wiring.num_genomes,
+                    "queries": wiring.num_queries,
+                    "found": int(wiring.num_found.sum()),
+                    "links": int(wiring.link_weight.size),
+                    "seconds": time.perf_counter() - began,
+                    "peak_mebibytes": peak_mebibytes(),
+                }
+            )
+    return {
+        "seed": experiment.run.seed,
+        "generation": generation,
+        "rule": experiment.decoder.name,
+        "population": experiment.neat.settings["population_size"],
+        "rows": rows,
+    }

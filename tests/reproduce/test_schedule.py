@@ -1,0 +1,123 @@
+"""Runs in processes: each once, several at a time, after a kill as well.
+
+The workers here are small scripts, so that nothing is compiled.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from substrax.reproduce import run_tasks
+from substrax.reproduce._plan import Task
+
+WORKER = """
+import json, os, sys, time
+from pathlib import Path
+folder = Path(sys.argv[1])
+task = json.loads((folder / "task.json").read_text())
+with open(folder / "starts", "a") as file:
+    file.write(f"{os.getpid()}\\n")
+if task["options"].get("fails"):
+    sys.exit("ValueError: it was asked for")
+time.sleep(task["options"].get("seconds", 0))
+result = {"process_seconds": 1.0, "words": sys.argv[2:]}
+(folder / "result.json").write_text(json.dumps(result))
+"""
+
+
+def make_task(seed: int, **options) -> Task:
+    config = f"seed = {seed}"
+    return Task("evolve", config, options, "arm", "all", {"depth": 1}, seed, seed == 0)
+
+
+@pytest.fixture
+def command(tmp_path):
+    path = tmp_path / "worker.py"
+    path.write_text(WORKER)
+    return [sys.executable, str(path)]
+
+
+def starts(runs: Path, task: Task) -> int:
+    path = runs / task.key / "starts"
+    return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+def test_what_is_complete_is_not_run_again(tmp_path, command):
+    tasks = [make_task(seed) for seed in range(3)]
+    runs = tmp_path / "runs"
+    first, outcome = (run_tasks(tasks, runs, command=command, jobs=2) for _ in range(2))
+    assert first.results.keys() == {task.key for task in tasks}
+    assert first == outcome and not outcome.failures
+    assert [starts(runs, task) for task in tasks] == [1, 1, 1]
+    assert "--no-cache" in outcome.results[tasks[0].key]["words"]
+    assert "--no-cache" not in outcome.results[tasks[1].key]["words"]
+
+
+def test_a_failed_run_is_named_and_tried_again(tmp_path, command):
+    tasks = [make_task(0, fails=True), make_task(1)]
+    runs = tmp_path / "runs"
+    for number in (1, 2):
+        outcome = run_tasks(tasks, runs, command=command, jobs=1)
+        assert list(outcome.results) == [tasks[1].key]
+        message = outcome.failures[tasks[0].key]
+        assert "arm: depth 1, seed 0: ValueError: it was asked for" in message
+        assert starts(runs, tasks[0]) == number
+
+
+def test_progress_is_told_with_an_estimate(tmp_path, command):
+    seen = []
+    tasks = [make_task(seed) for seed in range(2)]
+    run_tasks(
+        tasks, tmp_path / "runs", command=command, jobs=1, on_progress=seen.append
+    )
+    assert [p.done for p in seen] == [0, 1, 2]
+    assert [p.seconds_left for p in seen] == [None, 1.0, 0.0]
+    run_tasks(
+        tasks, tmp_path / "runs", command=command, jobs=1, on_progress=seen.append
+    )
+    assert (seen[-1].done, seen[-1].reused) == (2, 2)
+
+
+def test_several_run_at_a_time(tmp_path, command):
+    tasks = [make_task(seed, seconds=1.0) for seed in range(2)]
+    began = time.perf_counter()
+    run_tasks(tasks, tmp_path / "a", command=command, jobs=2)
+    together = time.perf_counter() - began
+    assert together < 2.0
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_after_a_kill_the_rest_is_run(tmp_path, command):
+    runs = tmp_path / "runs"
+    code = (
+        "import sys, json; from pathlib import Path\n"
+        "from substrax.reproduce import run_tasks\n"
+        "from substrax.reproduce._plan import Task\n"
+        "tasks = [Task('evolve', f'seed = {s}', {'seconds': 60 * s}, 'arm', 'all',"
+        " {'depth': 1}, s, s == 0) for s in range(2)]\n"
+        "run_tasks(tasks, Path(sys.argv[1]), command=sys.argv[2:], jobs=1)"
+    )
+    tasks = [make_task(s, seconds=60 * s) for s in range(2)]
+    process = subprocess.Popen([sys.executable, "-c", code, str(runs), *command])
+    while not starts(runs, tasks[1]):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    worker = int((runs / tasks[1].key / "starts").read_text())
+    os.kill(worker, signal.SIGKILL)
+    assert json.loads((runs / tasks[0].key / "result.json").read_text())
+    (tmp_path / "worker.py").write_text(WORKER.replace("time.sleep", "abs"))
+    outcome = run_tasks(tasks, runs, command=command, jobs=1)
+    assert len(outcome.results) == 2
+    assert [starts(runs, task) for task in tasks] == [1, 2]
+
+
+def test_no_jobs_is_a_mistake(tmp_path, command):
+    with pytest.raises(ValueError, match="jobs is 0"):
+        run_tasks([], tmp_path, command=command, jobs=0)
