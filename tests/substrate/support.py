@@ -230,5 +230,6 @@ def emr_rules(draw: st.DrawFn, max_depth: int = 3, **fixed: Any) -> EMRRule:
         "connections": draw(st.sampled_from(list(CONFIGURATIONS))),
         "field": field,
         "rounds": draw(st.integers(0, 2)),
+        "recover": draw(st.booleans()),
     }
     return EMRRule(**{**settings, **fixed})

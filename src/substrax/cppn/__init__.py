@@ -7,10 +7,12 @@ from ._activation import activation_function as activation_function
 from ._activation import activation_functions as activation_functions
 from ._activation import activation_id as activation_id
 from ._activation import check_dialect as check_dialect
+from ._enclose import enclose as enclose
 from ._graph import Graphs as Graphs
 from ._graph import evaluation_depths as evaluation_depths
 from ._graph import longest_paths as longest_paths
 from ._graph import read_graphs as read_graphs
+from ._interval import Interval as Interval
 from ._kernel import COORDINATES as COORDINATES
 from ._program import Programs as Programs
 from ._program import compile_programs as compile_programs

@@ -19,6 +19,7 @@ from ._fields import STRATEGIES, EagerValues, Fields, FrontierValues, Queries
 from ._layout import Layout
 from ._pairs import Positions, output_links, pair_links
 from ._positions import Found, Keys, Numbering
+from ._recover import check_brute_force
 from ._rules import Expressed
 from ._weights import WeightMap
 from ._wiring import Links, Wiring, on_paths
@@ -39,6 +40,9 @@ class Exploration:
             )
         if self.max_quads < 1:
             raise ValueError(f"max_quads must be positive, not {self.max_quads}.")
+        if self.strategy == "eager" and isinstance(self.rule, EMRRule):
+            if self.rule.recover:
+                check_brute_force(self.rule)
 
     def explore(
         self, queries: Queries, fields: Fields, classes: frozenset[int] = UPWARDS
@@ -58,8 +62,7 @@ class Exploration:
                 values = EagerValues(queries, part, self.rule.depth)
             else:  # `auto` as well: the frontier never asks more
                 values = FrontierValues(queries, part)
-            limit = self.max_quads if stop - begin > 1 else 1 << 62
-            found = self.rule.explore(queries, part, values, classes, limit)
+            found = self.rule.explore(queries, part, values, classes, self.max_quads)
             if found is None:
                 batch = max(1, (stop - begin) // 2)
                 continue

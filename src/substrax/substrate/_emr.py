@@ -15,6 +15,7 @@ import numpy as np
 from ._cells import MAX_DEPTH
 from ._connections import configuration
 from ._fields import Fields, Quads, Queries, Values, block_variance
+from ._recover import explore_recovering
 from ._rules import Expressed, candidates_of, express, in_band, permitted
 
 FIELDS = ("output", "weight")
@@ -33,6 +34,8 @@ class EMRRule:
     - `band_threshold`: if positive, the band test of rule `es` must hold as well.
     - `connections`: one of the six configurations of hidden-to-hidden links.
     - `rounds`: how many times new hidden positions are explored from, as `es` does.
+    - `recover`: a cell is active iff its parent's children vary enough, whatever the
+      ancestors say: the paper's proof in place of its equation 2.
     """
 
     depth: int = 4
@@ -43,6 +46,7 @@ class EMRRule:
     connections: str = "hidden"
     field: str = "output"
     rounds: int = 0
+    recover: bool = False
 
     def __post_init__(self) -> None:
         check_whole(
@@ -73,6 +77,8 @@ class EMRRule:
         classes: frozenset[int],
         max_quads: int,
     ) -> Expressed | None:
+        if self.recover:
+            return explore_recovering(self, queries, fields, values, classes, max_quads)
         levels = []
         kept = 0
         quads = Quads.roots(fields.num)
