@@ -158,7 +158,7 @@ def check_cppns(seed: int, dialect: str, dtype, outgoing: bool) -> int:
 
 @pytest.mark.parametrize(("dialect", "dtype"), [("plain", np.float32)])
 @given(seed=SEEDS, outgoing=st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_no_cppn_leaves_its_bounds(
     dialect: str, dtype, seed: int, outgoing: bool
 ) -> None:

@@ -189,9 +189,11 @@ def enclose(
     for begin in range(0, num, _PIECE):
         piece = slice(begin, begin + _PIECE)
         owner = genome[piece]
-        boxes = (Interval(*(end[piece] for end in box)) for box in (source, target))
+        here, there = (
+            Interval(box[0][piece], box[1][piece]) for box in (source, target)
+        )
         with np.errstate(all="ignore"):
-            inputs = _coordinates(coordinates, *boxes, precision)
+            inputs = _coordinates(coordinates, here, there, precision)
             slots = _Slots(programs.max_slots, owner.size)
             for slot, value in enumerate(inputs):
                 slots.put(slot, slice(None), value)

@@ -41,8 +41,7 @@ class Exploration:
         if self.max_quads < 1:
             raise ValueError(f"max_quads must be positive, not {self.max_quads}.")
         if self.strategy == "eager" and isinstance(self.rule, EMRRule):
-            if self.rule.recover:
-                check_brute_force(self.rule)
+            check_brute_force(self.rule)
 
     def explore(
         self, queries: Queries, fields: Fields, classes: frozenset[int] = UPWARDS

@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 MAX_BRUTE_DEPTH = 7
 """The deepest grid whose every cell is asked for: 87,380 cells for each field."""
 
+_LEAST = 256
+"""Quads that are explored at a time in any case; smaller pieces would save nothing."""
+
 
 def check_brute_force(rule: "EMRRule") -> None:
-    """Refuses to ask for every cell of a grid that is too deep for it."""
-    if rule.depth > MAX_BRUTE_DEPTH:
+    """Refuses to recover from every cell of a grid that is too deep for it."""
+    if rule.recover and rule.depth > MAX_BRUTE_DEPTH:
         raise ValueError(
             f"strategy eager evaluates every cell, which with recover goes up to depth "
             f"{MAX_BRUTE_DEPTH}, not {rule.depth}. Use strategy frontier, which leaves "
@@ -74,7 +77,8 @@ def explore_recovering(
         level = permitted(queries, fields, level)
         found[quads.level].append(express(level, queries.engine.dtype))
         if quads.level < rule.depth:
-            waiting.extend(_pieces(quads.children(), max(1, max_quads // 4))[::-1])
+            size = max(_LEAST, max_quads // 4)
+            waiting.extend(_pieces(quads.children(), size)[::-1])
     parts = [part for level in found for part in level]
     return Expressed.concatenate(parts, queries.engine.dtype)
 
