@@ -20,7 +20,7 @@ from collections import Counter
 
 import jax
 import numpy as np
-from discovery import LAYOUT, READING, evolved_population
+from discovery import LAYOUT, POPULATION, READING, evolved_population
 
 from substrax.cppn import QueryEngine
 from substrax.substrate import EMRRule, WeightMap, num_cells
@@ -90,9 +90,8 @@ def explore(engine: QueryEngine, fields: Fields, rule: EMRRule, brute: bool) -> 
     return Found(links, asked, time.perf_counter() - began)
 
 
-def compare(field: str, depths: list[int], num_genomes: int) -> None:
-    population = jax.tree.map(lambda x: x[:num_genomes], evolved_population("emr"))
-    engine = READING["plain"].engine(population)
+def compare(engine: QueryEngine, field: str, depths: list[int]) -> None:
+    num_genomes = engine.programs.num_genomes
     num_inputs = len(LAYOUT.inputs)
     fields = Fields(
         np.repeat(np.arange(num_genomes), num_inputs),
@@ -141,11 +140,11 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer genomes, depths")
     arguments = parser.parse_args()
     print(f"jax {jax.__version__}, {jax.devices()[0]}, one core")
-    num_genomes = 30 if arguments.quick else 150
-    compare(
-        "output", [4, 5, 6] if arguments.quick else [4, 5, 6, 7, 9, 11, 13], num_genomes
-    )
-    compare("weight", [4, 5, 6] if arguments.quick else [4, 5, 6, 7, 9], num_genomes)
+    num_genomes = 30 if arguments.quick else POPULATION
+    population = jax.tree.map(lambda x: x[:num_genomes], evolved_population("emr"))
+    engine = READING["plain"].engine(population)
+    compare(engine, "output", [4, 5, 6] if arguments.quick else [4, 5, 6, 7, 9, 11, 13])
+    compare(engine, "weight", [4, 5, 6] if arguments.quick else [4, 5, 6, 7, 9])
 
 
 if __name__ == "__main__":
