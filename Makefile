@@ -25,7 +25,7 @@ help:
 	@echo "make lint       ruff, pyright, import-linter"
 	@echo "make format     let ruff rewrite the files"
 	@echo "make docs       build the documentation into site/"
-	@echo "make bench      run the benchmarks"
+	@echo "make bench      run the benchmarks and write results/bench.md (BENCH_ARGS=--full)"
 	@echo "make clean      remove the environment and everything built"
 
 # An environment that was copied from elsewhere, or whose Python is gone, would run
@@ -82,9 +82,10 @@ test-slow: $(STAMP)-bench+lint+test
 docs: $(STAMP)-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+# BENCH_ARGS=--full measures everything; without it, some minutes' worth.
+BENCH_ARGS ?=
 bench: $(STAMP)-bench+lint+test
-	$(BIN)/python benchmarks/neat.py
-	$(BIN)/python benchmarks/query.py
+	$(BIN)/substrax bench $(BENCH_ARGS)
 
 clean:
 	rm -rf $(VENV) .cache .hypothesis site build dist

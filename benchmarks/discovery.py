@@ -1,6 +1,6 @@
 """Substrate discovery against its peers and against itself, in one run.
 
-    python benchmarks/discovery.py [--quick]
+    python benchmarks/discovery.py [--quick] [--json FILE]
 
 Four tables, on one core, warm, on CPPNs that evolved for ten generations of XOR:
 
@@ -41,6 +41,7 @@ from substrax.decoders import (
 )
 from substrax.neat import NEAT, Genome, presets
 from substrax.network import evaluate
+from substrax.reproduce import Sheet
 from substrax.substrate import (
     EMRRule,
     ESRule,
@@ -139,12 +140,12 @@ def best_seconds(function: Any, repeats: int) -> float:
     return min(times)
 
 
-def compare_quadtree(quick: bool) -> None:
-    print("\n1. rule es per genome, population 150, against the recursive quadtree")
-    print(
-        "max_depth  D  genomes  quadtree ms  queries  PUREPLES ms  ours ms  "
-        "x quadtree  x PUREPLES  target"
-    )
+def compare_quadtree(quick: bool, sheet: Sheet) -> None:
+    sheet.begin(
+        "1. rule es per genome, population 150, against the recursive quadtree",
+        "max_depth", "D", "genomes", "quadtree ms", "queries", "PUREPLES ms", "ours ms",
+        "x quadtree", "x PUREPLES", "target",
+    )  # fmt: skip
     population = evolved_population("es")
     rng = np.random.default_rng(0)
     has_pureples = peers.is_installed("pureples")
@@ -168,23 +169,22 @@ def compare_quadtree(quick: bool) -> None:
         if target:
             kept = theirs / ours >= target
             verdict = f"{'kept' if kept else 'MISSED'}: {target}x"
-        print(
-            f"{max_depth:9d} {max_depth - 1:2d} {num:8d} {theirs * 1e3:12.2f} "
-            f"{queries:8.0f} {pureples * 1e3:12.2f} {ours * 1e3:8.3f} "
-            f"{theirs / ours:11.0f} {pureples / ours:11.0f}  {verdict}",
-            flush=True,
-        )
+        beside = (pureples * 1e3, pureples / ours) if has_pureples else (None, None)
+        sheet.row(
+            max_depth, max_depth - 1, num, theirs * 1e3, queries, beside[0],
+            ours * 1e3, theirs / ours, beside[1], verdict,
+        )  # fmt: skip
 
 
-def compare_multineat(quick: bool) -> None:
-    print("\n2. a generation of XOR, population 150, against MultiNEAT")
+def compare_multineat(quick: bool, sheet: Sheet) -> None:
+    sheet.begin(
+        "2. a generation of XOR, population 150, against MultiNEAT",
+        "depth (theirs)", "theirs s", "hidden median", "hidden max", "rule", "ours s",
+        "our median", "our max", "theirs / ours",
+    )  # fmt: skip
     if not peers.is_installed("multineat"):
-        print("MultiNEAT is not installed: pip install multineat")
+        sheet.note("MultiNEAT is not installed: pip install multineat")
         return
-    print(
-        "depth (theirs)  theirs s  hidden median/max |  rule  ours s  "
-        "hidden median/max  ratio"
-    )
     generations = 12 if quick else 30
     scale = 5.0
     # MultiNEAT takes variances of the CPPN's output; ours are of the weight.
@@ -198,8 +198,7 @@ def compare_multineat(quick: bool) -> None:
         rows = [next(run) for _ in range(generations)][2:]
         theirs = float(np.median([r.seconds for r in rows]))
         median = np.median([r.median_hidden for r in rows])
-        left = f"{depth:14d} {theirs:9.4f} {median:9.0f} "
-        left += f"/{max(r.max_hidden for r in rows):4d} |"
+        left = (depth, theirs, float(median), max(r.max_hidden for r in rows))
         decoders = {
             "es": es_hyperneat(
                 LAYOUT,
@@ -216,11 +215,10 @@ def compare_multineat(quick: bool) -> None:
             seconds = float(np.median([row[3] for row in ours]))
             hidden = [np.median(row[1].num_hidden) for row in ours]
             largest = max(row[1].num_hidden.max() for row in ours)
-            print(
-                f"{left} {name:>5} {seconds:7.4f} {np.median(hidden):9.0f} /"
-                f"{largest:5d} {theirs / seconds:8.1f}",
-                flush=True,
-            )
+            sheet.row(
+                *left, name, seconds, float(np.median(hidden)), int(largest),
+                theirs / seconds,
+            )  # fmt: skip
 
 
 def wiring(population: Genome, rule: EMRRule | ESRule, strategy: str) -> Wiring:
@@ -231,11 +229,12 @@ def wiring(population: Genome, rule: EMRRule | ESRule, strategy: str) -> Wiring:
     return discover(engine, weight_map, LAYOUT, Exploration(rule, strategy))
 
 
-def compare_strategies(quick: bool) -> None:
-    print("\n3. rule emr (feedforward: discovery alone), frontier against eager")
-    print(
-        "variance on   D   eager s  queries  frontier s  queries  ratio  hidden  target"
-    )
+def compare_strategies(quick: bool, sheet: Sheet) -> None:
+    sheet.begin(
+        "3. rule emr (feedforward: discovery alone), frontier against eager",
+        "variance on", "D", "eager s", "queries", "frontier s", "queries ", "ratio",
+        "hidden", "target",
+    )  # fmt: skip
     population = evolved_population("emr")
     few = jax.tree.map(lambda x: x[: 30 if quick else POPULATION], population)
     for field in ("output", "weight"):
@@ -252,17 +251,19 @@ def compare_strategies(quick: bool) -> None:
             verdict = f"{'kept' if kept else 'MISSED'}: {target}x"
             if field == "weight":
                 verdict = ""
-            print(
-                f"{field:>11} {depth:3d} {eager:9.3f} {everything.num_queries:8.1e} "
-                f"{frontier:11.4f} {found.num_queries:8.1e} {eager / frontier:6.1f} "
-                f"{found.hidden_point.shape[0] / found.num_genomes:7.1f}  {verdict}",
-                flush=True,
-            )
+            sheet.row(
+                field, depth, eager, everything.num_queries, frontier,
+                found.num_queries, eager / frontier,
+                found.hidden_point.shape[0] / found.num_genomes, verdict,
+            )  # fmt: skip
 
 
-def cost_by_depth(quick: bool) -> None:
-    print("\n4. cost by depth, population 150, frontier; share: time in the engine")
-    print("rule             D  seconds  queries  ns/query  share  hidden     links")
+def cost_by_depth(quick: bool, sheet: Sheet) -> None:
+    sheet.begin(
+        "4. cost by depth, population 150, frontier; share: time in the engine",
+        "rule", "D", "seconds", "queries", "ns/query", "share", "hidden", "links",
+        "target",
+    )  # fmt: skip
     es_population = evolved_population("es")
     emr_population = evolved_population("emr")
     rules: list[tuple[str, Any, Genome, tuple[int, ...]]] = [
@@ -280,24 +281,26 @@ def cost_by_depth(quick: bool) -> None:
             verdict = ""
             if depth >= 5:
                 verdict = f"{'kept' if share >= 0.5 else 'MISSED'}: half"
-            print(
-                f"{name:12} {depth:5d} {seconds:8.3f} {found.num_queries:8.1e} "
-                f"{seconds / found.num_queries * 1e9:9.1f} {share:6.0%} "
-                f"{found.hidden_point.shape[0] / found.num_genomes:7.1f} "
-                f"{found.link_source.size / found.num_genomes:9.1f}  {verdict}",
-                flush=True,
-            )
+            sheet.row(
+                name, depth, seconds, found.num_queries,
+                seconds / found.num_queries * 1e9, f"{share:.0%}",
+                found.hidden_point.shape[0] / found.num_genomes,
+                found.link_source.size / found.num_genomes, verdict,
+            )  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer genomes, depths")
     parser.add_argument("--tables", type=int, nargs="*", default=[1, 2, 3, 4])
+    parser.add_argument("--json", metavar="FILE", help="keep the tables")
     arguments = parser.parse_args()
     print(f"jax {jax.__version__}, {jax.devices()[0]}, one core")
     tables = (compare_quadtree, compare_multineat, compare_strategies, cost_by_depth)
+    sheet = Sheet("discovery", arguments.json)
     for number in arguments.tables:
-        tables[number - 1](arguments.quick)
+        tables[number - 1](arguments.quick, sheet)
+    sheet.write()
 
 
 if __name__ == "__main__":

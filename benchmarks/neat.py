@@ -3,6 +3,7 @@
     python benchmarks/neat.py            everything, 50 seeds per task
     python benchmarks/neat.py --quick    few seeds and generations
     python benchmarks/neat.py quality    one part: quality, speed, start or memory
+    python benchmarks/neat.py --json F   keep the tables
 
 Both programs read `neat_xor.ini`, neat-python's own XOR example; the population size
 and the number of inputs change. With its sigmoids alone neither program solves 3-parity
@@ -24,6 +25,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 START = time.perf_counter()
 
@@ -177,14 +179,16 @@ def solve(
     return limit, best
 
 
-def quality(quick: bool) -> None:
+def quality(quick: bool, sheet: Any) -> None:
     import numpy as np
-    from scipy.stats import fisher_exact, mannwhitneyu
+
+    from substrax.reproduce import fisher, mann_whitney, rate
 
     seeds = 8 if quick else 50
-    print(f"\nQuality: {seeds} seeds, population 150, at most {LIMIT} generations")
-    columns = f"{'solved':>8} {'median generation':>18} {'median best fitness':>20}"
-    print(f"{'task':10} {'program':12} {columns}")
+    sheet.begin(
+        f"Quality: {seeds} seeds, population 150, at most {LIMIT} generations",
+        "task", "program", "solved", "median generation", "median best fitness",
+    )  # fmt: skip
     for name, bits, slack in (("XOR", 2, 0.1), ("3-parity", 3, 0.2)):
         threshold = 2**bits - slack
         results = {}
@@ -197,23 +201,21 @@ def quality(quick: bool) -> None:
             results[label] = np.array(found)
             generation, best = np.median(results[label], axis=0)
             solved = int((results[label][:, 0] < LIMIT).sum())
-            print(
-                f"{name:10} {label:12} {solved:5}/{seeds:<3}{generation:17.1f} "
-                f"{best:20.3f}"
-            )
-        pair = (results["substrax"], results["neat-python"])
-        table = [[(r[:, 0] < LIMIT).sum(), (r[:, 0] >= LIMIT).sum()] for r in pair]
+            rate_text = rate(solved, seeds).text()
+            sheet.row(name, label, rate_text, float(generation), float(best))
+        ours, theirs = (results[label][:, 0] for label in programs)
         # One-sided: is ours worse?
-        _, fisher = np.asarray(fisher_exact(table, alternative="less"), float)
-        generations, fitness = (
-            float(mannwhitneyu(pair[0][:, i], pair[1][:, i], alternative=worse).pvalue)
-            for i, worse in ((0, "greater"), (1, "less"))
-        )
-        print(
-            f"{name:10} p-values     Fisher {fisher:.3f} (solved), Mann-Whitney "
-            f"{generations:.3f} (generation), {fitness:.3f} (best fitness) that ours "
-            f"is worse: {'WORSE' if min(fisher, generations) < 0.05 else 'not worse'}"
-        )
+        tests = {
+            "solved": fisher(
+                rate(int((ours < LIMIT).sum()), seeds),
+                rate(int((theirs < LIMIT).sum()), seeds),
+                "less",
+            ),
+            "generation": mann_whitney(ours.tolist(), theirs.tolist(), "greater"),
+        }
+        for what, test in tests.items():
+            verdict = "WORSE" if test.is_significant else "not worse"
+            sheet.note(f"{name}, {what}: ours is {verdict} ({test.text()})")
 
 
 def seconds_per_generation(program: Ours | Theirs, generations: int) -> float:
@@ -229,16 +231,17 @@ def seconds_per_generation(program: Ours | Theirs, generations: int) -> float:
     return float(np.median(times[generations // 2 :]))
 
 
-def speed(quick: bool) -> None:
-    print("\nSpeed: warm, XOR, evaluation included, seconds per generation")
-    print(f"{'population':>10} {'neat-python':>12} {'substrax':>10} {'times':>7} asked")
+def speed(quick: bool, sheet: Any) -> None:
+    sheet.begin(
+        "Speed: warm, XOR, evaluation included, seconds per generation, one core",
+        "population", "neat-python", "substrax", "times", "asked",
+    )  # fmt: skip
     for population, asked in ((1000, 10), (10000, 20)):
         generations = 10 if quick or population > 1000 else 30
         theirs = seconds_per_generation(Theirs(2, population), generations)
         program = Ours(2, population, max_nodes=16, max_links=32)
         ours = seconds_per_generation(program, generations)
-        factor = theirs / ours
-        print(f"{population:10} {theirs:12.4f} {ours:10.4f} {factor:7.1f} {asked:5}")
+        sheet.row(population, theirs, ours, theirs / ours, asked)
 
 
 def child(part: str, **environment: str) -> str:
@@ -253,20 +256,23 @@ def child(part: str, **environment: str) -> str:
     return result.stdout.strip()
 
 
-def start(quick: bool) -> None:
+def start(quick: bool, sheet: Any) -> None:
     del quick
-    print("\nStart: import, compile and first generation of XOR, population 1,000")
+    sheet.begin(
+        "Start: import, compile and first generation of XOR, population 1,000",
+        "compilation cache", "seconds", "asked: below",
+    )  # fmt: skip
     with tempfile.TemporaryDirectory() as cache:
         variables = {
             "JAX_COMPILATION_CACHE_DIR": cache,
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
         }
-        for label, asked in (("cold", 20), ("compilation cache warm", 6)):
+        for label, asked in (("cold", 20), ("warm", 6)):
             begin = time.perf_counter()
             child("first-generation", **variables)
             took = time.perf_counter() - begin
-            print(f"{label:24} {took:6.1f} s (asked: below {asked})")
+            sheet.row(label, took, asked)
 
 
 def first_generation(quick: bool) -> None:
@@ -277,11 +283,14 @@ def first_generation(quick: bool) -> None:
     print(f"{time.perf_counter() - START:.2f}")
 
 
-def memory(quick: bool) -> None:
+def memory(quick: bool, sheet: Any) -> None:
     del quick
     mebibytes = float(child("peak"))
-    print("\nMemory: population 10,000, capacity 256 links, XOR, 3 generations")
-    print(f"peak {mebibytes:8.0f} MiB (asked: below 2048)")
+    sheet.begin(
+        "Memory: population 10,000, capacity 256 links, XOR, 3 generations",
+        "peak MiB", "asked: below",
+    )  # fmt: skip
+    sheet.row(mebibytes, 2048)
 
 
 def peak(quick: bool) -> None:
@@ -293,7 +302,7 @@ def peak(quick: bool) -> None:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-PARTS: dict[str, Callable[[bool], None]] = {
+PARTS: dict[str, Callable[[bool, Any], None]] = {
     "quality": quality,
     "speed": speed,
     "start": start,
@@ -306,9 +315,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="NEAT beside neat-python.")
     parser.add_argument("part", nargs="*", choices=[*PARTS, *INNER, []])
     parser.add_argument("--quick", action="store_true", help="few seeds")
+    parser.add_argument("--json", metavar="FILE", help="keep the tables")
     options = parser.parse_args()
+    inner = [part for part in options.part if part in INNER]
+    for part in inner:
+        INNER[part](options.quick)
+    if inner:  # a process that is measured imports nothing else
+        return
+    from substrax.reproduce import Sheet
+
+    sheet = Sheet("neat", options.json)
     for part in options.part or PARTS:
-        {**PARTS, **INNER}[part](options.quick)
+        PARTS[part](options.quick, sheet)
+    sheet.write()
 
 
 if __name__ == "__main__":

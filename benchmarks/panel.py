@@ -1,6 +1,7 @@
 """The firm panel: time of a generation, memory, and AUC beside two rivals, in one run.
 
     python benchmarks/panel.py [--generations N] [--seed N] [--set KEY=VALUE ...]
+                               [--quick] [--json FILE]
 
 The experiment `panel` is evolved: population 100, rule emr at depth 5, each generation
 judged by some of the training rows. Then the last population is decoded and judged
@@ -27,6 +28,7 @@ from substrax.config import load_experiment
 from substrax.evolve import GenerationRecord
 from substrax.network import Networks, describe
 from substrax.problems import Panel, auc
+from substrax.reproduce import Sheet
 
 LIMIT_GIB = 4.0
 
@@ -76,7 +78,12 @@ def main() -> None:
     parser.add_argument("--generations", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--quick", action="store_true", help="five generations")
+    parser.add_argument("--json", metavar="FILE", help="keep the tables")
     arguments = parser.parse_args()
+    if arguments.quick and arguments.generations is None:
+        arguments.generations = 5
+    sheet = Sheet("panel", arguments.json)
     changes = dict(text.split("=", 1) for text in arguments.set)
     changes["seed"] = arguments.seed
     if arguments.generations is not None:
@@ -120,10 +127,19 @@ def main() -> None:
         f"{'holds' if peak < LIMIT_GIB else 'does not hold'}"
     )
     print(f"best network: {describe(best)}\n")
-    print("                     train AUC   test AUC    seconds")
+    sheet.begin(
+        f"The firm panel, {experiment.run.generations} generations of population "
+        f"{experiment.neat.settings['population_size']}, beside scikit-learn",
+        "program", "train AUC", "test AUC", "seconds", "time / ours",
+        notes=(
+            f"{statistics.median(seconds):.2f} s per generation; {once:.2f} s for one "
+            f"judged by all training rows; peak memory {peak:.2f} GiB.",
+        ),
+    )  # fmt: skip
     table = {"substrax": (float(np.nanmax(train_auc)), test_auc, total)}
     for name, (train, test, took) in (table | rivals(everything)).items():
-        print(f"{name:<20} {train:>9.4f}  {test:>9.4f}  {took:>9.1f}")
+        sheet.row(name, train, test, took, took / total)
+    sheet.write()
 
 
 if __name__ == "__main__":

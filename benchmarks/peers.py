@@ -324,9 +324,12 @@ def seconds_per_cppn_call(case: Mapping[str, Any], calls: int = 20_000) -> float
 # -------------------------------------------------------------------------- command
 
 
-def print_decoding(max_queries: int) -> None:
-    print("\none genome at a time (published vectors, by PUREPLES' max_depth)")
-    print("depth  genomes  queries  quadtree ms  us/query  CPPN call us  PUREPLES ms")
+def print_decoding(max_queries: int, sheet: Any) -> None:
+    sheet.begin(
+        "One genome at a time (published vectors, by PUREPLES' max_depth)",
+        "depth", "genomes", "queries", "quadtree ms", "us/query", "CPPN call us",
+        "PUREPLES ms", "PUREPLES / quadtree",
+    )  # fmt: skip
     cases = [c for c in load_vectors() if c["queries"] <= max_queries]
     for depth in sorted({case["params"]["max_depth"] for case in cases}):
         group = [case for case in cases if case["params"]["max_depth"] == depth]
@@ -334,27 +337,30 @@ def print_decoding(max_queries: int) -> None:
         queries = sum(tree.queries for tree in trees)
         seconds = sum(tree.seconds for tree in trees)
         call = statistics.mean(seconds_per_cppn_call(case, 2_000) for case in group)
-        theirs = "-"
+        theirs = None
         if is_installed("pureples"):
-            peers = [pureples_decode(case) for case in group]
-            theirs = f"{1e3 * sum(p.seconds for p in peers) / len(group):.2f}"
-        print(
-            f"{depth:5d} {len(group):8d} {queries / len(group):8.0f}"
-            f" {1e3 * seconds / len(group):12.2f} {1e6 * seconds / queries:9.2f}"
-            f" {1e6 * call:13.2f} {theirs:>12s}"
-        )
+            theirs = sum(pureples_decode(case).seconds for case in group)
+        sheet.row(
+            depth, len(group), queries / len(group), 1e3 * seconds / len(group),
+            1e6 * seconds / queries, 1e6 * call,
+            None if theirs is None else 1e3 * theirs / len(group),
+            None if theirs is None else theirs / seconds,
+        )  # fmt: skip
 
 
 def print_multineat(
-    depths: list[int], generations: int, seeds: int, division_threshold: float
+    depths: list[int],
+    generations: int,
+    seeds: int,
+    division_threshold: float,
+    sheet: Any,
 ) -> None:
-    print(
-        f"\nMultiNEAT, XOR, population 150, {generations} generations x {seeds} seeds,"
-        f" division threshold {division_threshold}"
-    )
-    print(
-        "depth   s/gen  (eval, epoch)  hidden median max  links  solved at generation"
-    )
+    sheet.begin(
+        f"MultiNEAT, XOR, population 150, {generations} generations x {seeds} seeds,"
+        f" division threshold {division_threshold}",
+        "depth", "s/gen", "evaluation", "epoch", "hidden median", "hidden max", "links",
+        "solved at generation",
+    )  # fmt: skip
     for depth in depths:
         rows: list[Generation] = []
         solved: list[str] = []
@@ -367,14 +373,15 @@ def print_multineat(
                 if row.is_solved and first == "-":
                     first = str(number)
             solved.append(first)
-        print(
-            f"{depth:5d} {statistics.mean(r.seconds for r in rows):7.4f}"
-            f"  ({statistics.mean(r.seconds_evaluation for r in rows):.4f},"
-            f" {statistics.mean(r.seconds_epoch for r in rows):.4f})"
-            f" {statistics.mean(r.median_hidden for r in rows):13.1f}"
-            f" {max(r.max_hidden for r in rows):3d}"
-            f" {statistics.mean(r.median_links for r in rows):6.1f}"
-            f"  {', '.join(solved)}"
+        sheet.row(
+            depth,
+            statistics.mean(r.seconds for r in rows),
+            statistics.mean(r.seconds_evaluation for r in rows),
+            statistics.mean(r.seconds_epoch for r in rows),
+            float(statistics.mean(r.median_hidden for r in rows)),
+            max(r.max_hidden for r in rows),
+            float(statistics.mean(r.median_links for r in rows)),
+            ", ".join(solved),
         )
 
 
@@ -384,15 +391,28 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=30)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--max-queries", type=int, default=100_000)
+    parser.add_argument("--quick", action="store_true", help="fewer of everything")
+    parser.add_argument("--json", metavar="FILE", help="keep the tables")
     arguments = parser.parse_args()
-    print_decoding(arguments.max_queries)
+    if arguments.quick:
+        arguments.depths, arguments.seeds, arguments.generations = [3, 5], 1, 10
+        arguments.max_queries = 20_000
+    from substrax.reproduce import Sheet
+
+    sheet = Sheet("peers", arguments.json)
+    print_decoding(arguments.max_queries, sheet)
     if is_installed("multineat"):
         for threshold in (DIVISION_THRESHOLD, 0.03):
             print_multineat(
-                arguments.depths, arguments.generations, arguments.seeds, threshold
+                arguments.depths,
+                arguments.generations,
+                arguments.seeds,
+                threshold,
+                sheet,
             )
     else:
-        print("\nMultiNEAT is not installed: pip install multineat")
+        sheet.note("MultiNEAT is not installed: pip install multineat")
+    sheet.write()
 
 
 if __name__ == "__main__":

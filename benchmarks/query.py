@@ -1,6 +1,6 @@
 """The query engine beside the cost of one `tanh`, in one run.
 
-    python benchmarks/query.py [--quick]
+    python benchmarks/query.py [--quick] [--json FILE]
 
 Prints nanoseconds per query and per CPPN node for CPPNs of 1 to 16 hidden nodes, in
 batches of 1,000 to 10 million queries spread over 1 to 1,000 genomes; each as a
@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from substrax.cppn import QueryEngine, activation_id, compile_programs
+from substrax.reproduce import Sheet
 
 ACTIVATIONS = ("tanh", "sin", "gauss", "sigmoid")
 NUM_INPUTS = 5
@@ -99,6 +100,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer sizes")
     parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.3, help="per measurement")
+    parser.add_argument("--json", metavar="FILE", help="keep the tables")
     arguments = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))[: arguments.cores]
@@ -108,10 +110,12 @@ def main() -> None:
     )  # fmt: skip
     rng = np.random.default_rng(0)
     print(f"jax {jax.__version__}, {jax.devices()[0]}, cores: {arguments.cores}")
-    print(
-        f"{'hidden':>6} {'queries':>10} {'genomes':>7} {'ms':>9} {'ns/query':>9} "
-        f"{'ns/node':>8} {'tanh ns':>8} {'x tanh':>7}  target"
-    )
+    sheet = Sheet("query", arguments.json)
+    sheet.begin(
+        f"Queries beside one tanh, cores: {arguments.cores}",
+        "hidden", "queries", "genomes", "ms", "ns/query", "ns/node", "tanh ns",
+        "x tanh", "target",
+    )  # fmt: skip
     misses = 0
     for hidden in (2, 8) if arguments.quick else (1, 2, 4, 8, 16):
         for queries in batches:
@@ -132,13 +136,12 @@ def main() -> None:
                     kept = True
                 misses += not kept
                 compiled = f", first call {first:.2f} s" if first > 0.5 else ""
-                print(
-                    f"{hidden:>6} {queries:>10,} {genomes:>7} {taken * 1e3:>9.3f} "
-                    f"{cost:>9.2f} {cost / (hidden + 1):>8.2f} {tanh:>8.3f} "
-                    f"{cost / tanh:>7.1f}  {verdict}{compiled}",
-                    flush=True,
-                )
-    print(f"{misses} targets missed")
+                sheet.row(
+                    hidden, queries, genomes, taken * 1e3, cost, cost / (hidden + 1),
+                    tanh, cost / tanh, verdict + compiled,
+                )  # fmt: skip
+    sheet.note(f"{misses} targets missed")
+    sheet.write()
 
 
 if __name__ == "__main__":

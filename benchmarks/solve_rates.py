@@ -26,6 +26,7 @@ import jax
 from substrax.config import Experiment, load_experiment
 from substrax.evolve import Result
 from substrax.problems import VisualDiscrimination
+from substrax.reproduce import Sheet
 from substrax.substrate import CONFIGURATIONS
 
 WANTED_RATE = 0.9
@@ -144,7 +145,11 @@ def main() -> None:
     parser.add_argument("--variant", nargs="+", default=[*CONFIGURATIONS, "es"])
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE")
     parser.add_argument("--out", type=Path, help="also write every run as JSON")
+    parser.add_argument("--quick", action="store_true", help="three seeds")
+    parser.add_argument("--json", metavar="FILE", help="keep the table")
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.seeds = 3
     changes = dict(text.split("=", 1) for text in arguments.set)
     experiment = load_experiment(arguments.experiment).with_settings(changes)
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
@@ -157,13 +162,31 @@ def main() -> None:
         "variant          solved   95 % interval   median  latest      best     worst"
         "  seconds"
     )
-    every, rates = {}, {}
+    sheet = Sheet("solve_rates", arguments.json)
+    title = f"{experiment.name}, {len(seeds)} seeds"
+    every, rates, table = {}, {}, []
     for variant in arguments.variant:
         runs = every[variant] = measure(variant_of(experiment, variant), seeds)
         rates[variant] = sum(run["is_solved"] for run in runs) / len(runs)
         print("\n".join([row(variant, runs), *measure_rows(runs)]), flush=True)
+        solved = [run["solved_at"] for run in runs if run["is_solved"]]
+        table.append(
+            (
+                variant,
+                f"{len(solved)}/{len(runs)}",
+                *wilson(len(solved), len(runs)),
+                float(statistics.median(solved)) if solved else None,
+                sum(run["seconds"] for run in runs),
+            )
+        )
     if (text := verdict(rates)) is not None:
         print(text)
+    sheet.begin(
+        title, "variant", "solved", "low", "high", "median generation", "seconds"
+    )
+    for values in table:
+        sheet.row(*values)
+    sheet.write()
     if arguments.out:
         arguments.out.write_text(json.dumps(every, indent=1))
 

@@ -113,8 +113,21 @@ def _add_reproduce(add: Any) -> None:
 
 
 def _add_bench(add: Any) -> None:
-    parser = add("bench", "run the benchmarks of a checkout")
-    parser.add_argument("name", nargs="?", help="one of them; all are listed without")
+    parser = add(
+        "bench",
+        "run the benchmarks of a checkout",
+        description="Runs benchmarks (without names: all of the suite), prints their "
+        "tables, and writes bench.md and bench.json.",
+    )
+    parser.add_argument("name", nargs="*", help="some of them; see --list")
+    parser.add_argument("--list", action="store_true", help="show which there are")
+    parser.add_argument(
+        "--full", action="store_true", help="everything; otherwise some minutes' worth"
+    )
+    parser.add_argument("--out", default="results", metavar="DIR", help="for the page")
+    parser.add_argument(
+        "--install-peers", action="store_true", help="pip install what is missing"
+    )
 
 
 def _add_running(parser: argparse.ArgumentParser) -> None:

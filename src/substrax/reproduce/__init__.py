@@ -15,6 +15,8 @@ from ._quadtree import quadtree_decode as quadtree_decode
 from ._schedule import Outcome as Outcome
 from ._schedule import Progress as Progress
 from ._schedule import run_tasks as run_tasks
+from ._sheet import Sheet as Sheet
+from ._sheet import read_tables as read_tables
 from ._statistics import cliffs_delta as cliffs_delta
 from ._statistics import fisher as fisher
 from ._statistics import holm as holm

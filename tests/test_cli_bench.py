@@ -1,0 +1,106 @@
+"""`substrax bench`, with small scripts in place of the benchmarks."""
+
+import json
+
+import pytest
+
+from substrax.cli import _bench, main
+from substrax.reproduce import Sheet, read_tables
+
+WITH_TABLES = '''"""Something beside its peer."""
+import argparse, json
+parser = argparse.ArgumentParser()
+parser.add_argument("--quick", action="store_true")
+parser.add_argument("--json")
+arguments = parser.parse_args()
+if __name__ == "__main__":
+    print("one line")
+    table = {"title": "A table", "columns": ["peer", "ratio"], "notes": [],
+             "rows": [["other", 2.5 if arguments.quick else 3.5]]}
+    with open(arguments.json, "w") as file:
+        json.dump({"format": "substrax-benchmark", "tables": [table]}, file)
+'''
+PLAIN = '"""Plain."""\nif __name__ == "__main__":\n    print("ratio 7")\n'
+BROKEN = '"""Broken."""\nif __name__ == "__main__":\n    raise SystemExit(3)\n'
+
+
+@pytest.fixture(autouse=True)
+def scripts(tmp_path, monkeypatch):
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    for name, text in (("neat", WITH_TABLES), ("plain", PLAIN), ("broken", BROKEN)):
+        (folder / f"{name}.py").write_text(text)
+    (folder / "helper.py").write_text("x = 1\n")
+    monkeypatch.setattr(_bench, "FOLDER", folder)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def test_tables_become_json_and_a_page(tmp_path, capsys):
+    assert main(["bench", "neat", "plain"]) == 0
+    out = capsys.readouterr().out
+    assert "one line" in out and "results/bench.md" in out
+    page = (tmp_path / "results" / "bench.md").read_text()
+    assert "substrax bench neat plain" in page
+    assert "| other | 2.5 |" in page and "ratio 7" in page
+    assert "cores" in page and "peak memory" in page
+    content = json.loads((tmp_path / "results" / "bench.json").read_text())
+    assert content["benchmarks"]["neat"]["tables"][0]["rows"] == [["other", 2.5]]
+    assert content["machine"]["versions"]["jax"]
+
+
+def test_the_suite_is_run_without_names_and_full_where_asked(tmp_path):
+    assert main(["bench", "--full", "--out", "there"]) == 0
+    page = (tmp_path / "there" / "bench.md").read_text()
+    assert "| other | 3.5 |" in page and "ratio 7" not in page
+
+
+def test_a_benchmark_that_fails_is_named(tmp_path, capsys):
+    assert main(["bench", "broken", "plain"]) == 1
+    assert "failed: broken" in capsys.readouterr().err
+    page = (tmp_path / "results" / "bench.md").read_text()
+    assert "**failed** with status 3" in page and "ratio 7" in page
+
+
+def test_helpers_are_no_benchmarks(capsys):
+    assert main(["bench", "--list"]) == 0
+    assert "helper" not in capsys.readouterr().out
+    assert main(["bench", "helper"]) == 2
+
+
+def test_an_installed_package_says_where_the_benchmarks_are(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(_bench, "FOLDER", tmp_path / "nowhere")
+    assert main(["bench"]) == 2
+    assert "Get a checkout of the source" in capsys.readouterr().err
+
+
+def test_missing_peers_are_offered_but_not_installed_unasked(monkeypatch, capsys):
+    monkeypatch.setitem(_bench.PEERS, "no_such_module", "no-such-package")
+    calls = []
+    real = _bench.subprocess.run
+    monkeypatch.setattr(
+        _bench.subprocess,
+        "run",
+        lambda words, **more: calls.append(words) or real(["true"], **more),
+    )
+    assert main(["bench", "plain"]) == 0
+    assert "--install-peers installs them" in capsys.readouterr().out
+    assert not calls
+    assert main(["bench", "plain", "--install-peers"]) == 0
+    assert calls and "no-such-package" in calls[0]
+
+
+def test_a_sheet_prints_rows_and_keeps_them(tmp_path, capsys):
+    sheet = Sheet("some", tmp_path / "some.json")
+    sheet.begin("Title", "peer", "ratio")
+    sheet.row("other", 2.0)
+    sheet.note("A note.")
+    sheet.write()
+    assert "2" in capsys.readouterr().out
+    content, (table,) = read_tables(tmp_path / "some.json")
+    assert content["name"] == "some" and content["peak_mebibytes"] > 0
+    assert table.rows == (("other", 2.0),) and table.notes == ("A note.",)
+    with pytest.raises(ValueError, match="3 entries for 2 columns"):
+        sheet.row(1, 2, 3)
