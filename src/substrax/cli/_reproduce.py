@@ -34,10 +34,17 @@ def reproduce(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         num = len({task.key for task in tasks})
         print(f"{plan.name}: {plan.title}; {num} runs, {jobs} at a time, in {runs}")
-    with _make_bar(arguments.quiet) as bar:
-        outcome = run_tasks(
-            tasks, runs, command=_WORKER, jobs=jobs, on_progress=bar.update
+    try:
+        with _make_bar(arguments.quiet) as bar:
+            outcome = run_tasks(
+                tasks, runs, command=_WORKER, jobs=jobs, on_progress=bar.update
+            )
+    except KeyboardInterrupt:
+        print(
+            "substrax: everything so far is kept; the same command goes on from here.",
+            file=sys.stderr,
         )
+        raise
     page = publish(
         plan, outcome, runs=runs, out=out, command=_command(arguments), jobs=jobs
     )
