@@ -225,5 +225,5 @@ def check_samples(samples_per_generation: int | None, total: int) -> None:
     if samples_per_generation > total:
         raise ValueError(
             f"samples_per_generation is {samples_per_generation}, but there are only "
-            f"{total} samples to draw from."
+            f"{total} samples to draw from. Choose fewer, or none to take all."
         )

@@ -90,7 +90,9 @@ class Panel(AbstractProblem):
     def data(self) -> PanelData:
         """All rows, made or read when first asked for."""
         data = self._all_rows()
-        data.is_test(self.test_share)  # if it cannot be split, say so at once
+        # What cannot be split, or drawn from, is said at once.
+        num_train = int((~data.is_test(self.test_share)).sum())
+        check_samples(self.samples_per_generation, num_train)
         return data
 
     def _all_rows(self) -> PanelData:
@@ -140,7 +142,6 @@ class Panel(AbstractProblem):
         check_networks(self, networks)
         inputs, labels = self.train
         if self.samples_per_generation is not None:
-            check_samples(self.samples_per_generation, len(inputs))
             some = draw_samples(key, self.samples_per_generation, len(inputs))
             inputs, labels = inputs[some], labels[some]
         if self.score == "squared":
