@@ -16,6 +16,8 @@ seeds of neat-python alone before this one, which it solves now and then.
 """
 
 import argparse
+import importlib
+import importlib.util
 import itertools
 import os
 import resource
@@ -231,17 +233,52 @@ def seconds_per_generation(program: Ours | Theirs, generations: int) -> float:
     return float(np.median(times[generations // 2 :]))
 
 
+def tensorneat_seconds(population: int, generations: int) -> float | None:
+    """TensorNEAT on its own XOR, where it can be imported; None where it cannot."""
+    if importlib.util.find_spec("tensorneat") is None:
+        return None
+    import jax
+    import numpy as np
+
+    part = lambda name: importlib.import_module(f"tensorneat.{name}")
+    pipeline = part("pipeline").Pipeline(
+        algorithm=part("algorithm.neat").NEAT(
+            pop_size=population,
+            species_size=20,
+            genome=part("genome").DefaultGenome(
+                num_inputs=2,
+                num_outputs=1,
+                max_nodes=16,
+                max_conns=32,
+                output_transform=part("common").ACT.sigmoid,
+            ),
+        ),
+        problem=part("problem.func_fit").XOR(),
+        seed=0,
+    )
+    state, step, times = pipeline.setup(), jax.jit(pipeline.step), []
+    for _ in range(generations):
+        begin = time.perf_counter()
+        state, _, fitness = step(state)
+        jax.block_until_ready((state, fitness))
+        times.append(time.perf_counter() - begin)
+    return float(np.median(times[generations // 2 :]))
+
+
 def speed(quick: bool, sheet: Any) -> None:
     sheet.begin(
         "Speed: warm, XOR, evaluation included, seconds per generation, one core",
-        "population", "neat-python", "substrax", "times", "asked",
+        "population", "neat-python", "substrax", "times", "asked", "TensorNEAT",
+        "times TensorNEAT",
     )  # fmt: skip
     for population, asked in ((1000, 10), (10000, 20)):
         generations = 10 if quick or population > 1000 else 30
         theirs = seconds_per_generation(Theirs(2, population), generations)
         program = Ours(2, population, max_nodes=16, max_links=32)
         ours = seconds_per_generation(program, generations)
-        sheet.row(population, theirs, ours, theirs / ours, asked)
+        other = tensorneat_seconds(population, generations)
+        ratio = None if other is None else other / ours
+        sheet.row(population, theirs, ours, theirs / ours, asked, other, ratio)
 
 
 def child(part: str, **environment: str) -> str:

@@ -386,6 +386,9 @@ def print_multineat(
 
 
 def main() -> None:
+    # Last on the path: neat.py of this folder must not stand in for neat-python.
+    here = Path(__file__).parent
+    sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == here)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--depths", type=int, nargs="*", default=[3, 4, 5, 6])
     parser.add_argument("--generations", type=int, default=30)
