@@ -24,7 +24,7 @@ import substrax.cppn._query as query_module
 import substrax.substrate._pairs as pairs_module
 import substrax.substrate._positions as positions_module
 from substrax.cppn import QueryEngine
-from substrax.substrate import EMRRule, ESRule, Layout
+from substrax.substrate import EMRRule, ESRule, Layout, num_cells
 
 Parts = tuple[QueryEngine, Layout, ESRule | EMRRule]
 
@@ -147,6 +147,23 @@ def test_number_of_query_threads_changes_nothing() -> None:
             wirings.append(find(engine, layout, rule, strategy="eager"))
     assert_same_wirings(*wirings)
     assert len(wirings[0].link_source) > 1000
+
+
+@given(
+    seed=SEEDS,
+    rule=emr_rules(4, connections="feedforward", band_threshold=0.0, rounds=0),
+    max_quads=st.sampled_from([4, 60, 1 << 20]),
+)
+@settings(max_examples=16)
+def test_eager_streams_through_every_candidate_and_equals_the_frontier(
+    seed: int, rule: EMRRule, max_quads: int
+) -> None:
+    engine = make_engine(draw_cppns(seed, 2), "plain", np.float32)
+    layout = Layout([[-0.3, -1.0]], [[0.0, 1.0]])
+    streamed = find(engine, layout, rule, strategy="eager", max_quads=max_quads)
+    assert_same_wirings(streamed, find(engine, layout, rule, strategy="frontier"))
+    to_output = int(streamed.num_found.sum())  # phase 3
+    assert streamed.num_queries == 2 * num_cells(rule.depth) + to_output
 
 
 def test_frontier_asks_no_more_than_eager() -> None:

@@ -47,6 +47,7 @@ class _Recorder:
 
     def __init__(self, values: FrontierValues) -> None:
         self.values = values
+        self.wants_everything = False
         self.record: list[tuple[Quads, np.ndarray]] = []
 
     def at(self, quads: Quads) -> Float[np.ndarray, "outputs 4 quads"]:

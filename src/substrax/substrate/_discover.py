@@ -57,10 +57,11 @@ class Exploration:
         while begin < fields.num:
             stop = min(fields.num, begin + batch)
             part = fields.part(begin, stop)
-            if self.strategy == "eager":
+            is_eager = self.strategy == "eager"  # `auto`: the frontier never asks more
+            if is_eager and isinstance(self.rule, ESRule):
                 values = EagerValues(queries, part, self.rule.depth)
-            else:  # `auto` as well: the frontier never asks more
-                values = FrontierValues(queries, part)
+            else:
+                values = FrontierValues(queries, part, is_eager)
             found = self.rule.explore(queries, part, values, classes, self.max_quads)
             if found is None:
                 batch = max(1, (stop - begin) // 2)

@@ -16,7 +16,8 @@ from ._cells import MAX_DEPTH
 from ._connections import configuration
 from ._fields import Fields, Quads, Queries, Values, block_variance
 from ._recover import explore_recovering
-from ._rules import Expressed, candidates_of, express, in_band, permitted
+from ._rules import Expressed, candidates_of
+from ._stream import Sieve, walk
 
 FIELDS = ("output", "weight")
 
@@ -76,33 +77,29 @@ class EMRRule:
         values: Values,
         classes: frozenset[int],
         max_quads: int,
-    ) -> Expressed | None:
+    ) -> Expressed:
         if self.recover:
             return explore_recovering(self, queries, fields, values, classes, max_quads)
-        levels = []
-        kept = 0
-        quads = Quads.roots(fields.num)
-        for level in range(self.depth + 1):
-            kept += quads.num
-            if kept > max_quads and fields.num > 1:
-                return None
+        sieve = Sieve(queries, fields, self.band_threshold, max_quads)
+
+        def visit(quads: Quads, below_active: np.ndarray | None) -> np.ndarray | None:
             u = values.at(quads)[0]
             weight = queries.weight_map(u)
-            if level > self.initial_depth:
+            is_active = below_active
+            if quads.level > self.initial_depth:
                 varying = u if self.field == "output" else weight
                 is_active = block_variance(varying) > self.variance_threshold  # eq. 2
+                if below_active is not None:
+                    is_active &= below_active
+            if is_active is not None:
                 active = np.flatnonzero(is_active)
                 quads, weight = quads.select(active), weight.take(active, axis=1)
             strong = np.abs(weight) > self.weight_threshold
-            levels.append(candidates_of(fields, quads, weight, strong, classes))
-            if not quads.num:
-                break
-            if level < self.depth:
-                quads = quads.children()
-        if self.band_threshold > 0:
-            levels = in_band(queries, fields, levels, self.band_threshold)
-        levels = permitted(queries, fields, levels)
-        return express(levels, queries.engine.dtype)
+            sieve.add(candidates_of(fields, quads, weight, strong, classes))
+            return is_active
+
+        walk(fields.num, self.depth, max_quads, values.wants_everything, visit)
+        return sieve.expressed()
 
 
 def check_whole(**settings: object) -> None:

@@ -6,9 +6,8 @@ all genomes, level by level, in *quads*: the four children of one cell (or of th
 the whole plane). A quad is what the variance is taken over, and what exists or not.
 
 Where the values come from is the strategy. `FrontierValues` asks the CPPN for the quads
-that are wanted and for no others; `EagerValues` (the EMR paper) asks for every cell of
-every level first. Both give the same bits, because a query does not depend on its
-batch.
+that are wanted and for no others; `eager` (the EMR paper) asks for every cell of every
+level. Both give the same bits, because a query does not depend on its batch.
 """
 
 import dataclasses
@@ -216,6 +215,11 @@ def block_variance(
 class Values(Protocol):
     """Where the CPPN outputs at quads come from."""
 
+    @property
+    def wants_everything(self) -> bool:
+        """Whether a rule is to look at all cells, also at those that cannot matter."""
+        ...
+
     def at(self, quads: Quads) -> Float[np.ndarray, "outputs 4 quads"]:
         """Outputs at the members of quads of the batch."""
         ...
@@ -227,13 +231,20 @@ class FrontierValues:
 
     queries: Queries
     fields: Fields
+    wants_everything: bool = False
 
     def at(self, quads: Quads) -> Float[np.ndarray, "outputs 4 quads"]:
         return self.queries.of_quads(self.fields, [quads])
 
 
 class EagerValues:
-    """Asks for every cell of every level first (EMR paper, section 3.1)."""
+    """Asks for every cell of every level first (EMR paper, section 3.1), and keeps it.
+
+    For rules that need all leaves of a tree before they can decide about its root. A
+    rule that decides from the top is asked to look at everything as it goes instead.
+    """
+
+    wants_everything = False
 
     def __init__(self, queries: Queries, fields: Fields, depth: int) -> None:
         self.levels = []

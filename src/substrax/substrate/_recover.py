@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..cppn import Interval, enclose
-from ._fields import EagerValues, Fields, Quads, Queries, Values, block_variance
+from ._fields import Fields, Quads, Queries, Values, block_variance
 from ._rules import Expressed, candidates_of, express, in_band, permitted
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def explore_recovering(
     Depth first, in pieces whose children are no more than `max_quads`; within a piece
     all quads at once. The links of a level come in Z-order, as without pieces.
     """
-    has_bounds = not isinstance(values, EagerValues)
+    has_bounds = not values.wants_everything
     found: list[list[Expressed]] = [[] for _ in range(rule.depth + 1)]
     waiting = [Quads.roots(fields.num)] if fields.num else []
     while waiting:
