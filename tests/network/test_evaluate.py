@@ -1,5 +1,6 @@
 """Settled and stepped evaluation against the oracle; bits that nothing may change."""
 
+import dataclasses
 from typing import Any
 from unittest import mock
 
@@ -13,6 +14,7 @@ from tests.network.support import (
 )
 
 import substrax.network._evaluate as evaluate_module
+import substrax.network._pieces as pieces_module
 from substrax.network import Networks, Stepper, evaluate
 
 SEEDS = range(4)
@@ -180,6 +182,38 @@ def test_large_networks_are_cut_into_chunks_that_change_no_bit() -> None:
         assert_same_bits(evaluate(network, samples)[0], result)
         wanted = oracle_of(network).settled(samples)
         np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("steps", [None, 3])
+@pytest.mark.parametrize("most", [8, 50])
+def test_networks_in_pieces_are_the_same_to_the_bit(
+    steps: int | None, most: int
+) -> None:
+    for seed, cyclic in ((21, False), (22, True)):
+        networks = random_networks(seed, cyclic=cyclic)
+        samples = samples_for(networks)
+        whole = evaluate(networks, samples, steps=steps)
+        small = dataclasses.replace(networks, memory_budget=most * 256)
+        with (
+            mock.patch.object(pieces_module, "_LEAST_LINKS", 1),
+            mock.patch.object(pieces_module, "_LINKS_READ", 7),
+            mock.patch.object(pieces_module, "_NODE_BYTES", 0),
+            mock.patch.object(pieces_module, "_VALUES", 0),
+        ):
+            assert_same_bits(evaluate(small, samples, steps=steps), whole)
+            assert_same_bits(
+                evaluate(small, each_input(networks), steps=steps),
+                evaluate(networks, each_input(networks), steps=steps),
+            )
+
+
+def test_network_whose_nodes_exceed_the_memory_is_refused() -> None:
+    networks = dataclasses.replace(random_networks(3), memory_budget=100)
+    with (
+        mock.patch.object(pieces_module, "_LEAST_LINKS", 1),
+        pytest.raises(ValueError, match=r"nodes needs about .* memory_budget"),
+    ):
+        evaluate(networks, samples_for(networks))
 
 
 def test_samples_do_not_touch_each_other() -> None:

@@ -66,7 +66,7 @@ def build_decoder(section: Section, neat: Section, layout: Layout) -> AbstractDe
             weight_threshold=settings["weight_threshold"],
             **common,
         )
-    common |= _some(settings, ("strategy", "max_quads"))
+    common |= _some(settings, ("strategy", "max_quads", "memory_budget"))
     if section.name == "es":
         return es_hyperneat(layout, ESRule(**_fields(ESRule, settings)), **common)
     return emr_hyperneat(layout, EMRRule(**_fields(EMRRule, settings)), **common)

@@ -37,6 +37,8 @@ _CHANGEABLE = (
     "checkpoint_every",
     "max_cached_bytes",
 )
+_WITHOUT_EFFECT = ("strategy", "max_quads", "memory_budget")
+"""Settings of decoders that decide about time and memory, never about results."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,6 +151,7 @@ class Experiment:
         """Raises if a run of `recorded` cannot go on with these settings."""
         now, then = self.settings(), recorded.settings()
         free = {f"run.{name}" for name in _CHANGEABLE}
+        free |= {f"decoder.{name}" for name in _WITHOUT_EFFECT}
         for key in now.keys() | then.keys():
             if key not in free and now.get(key) != then.get(key):
                 what = (
@@ -156,10 +159,11 @@ class Experiment:
                     if key.startswith("neat.") or key == "run.seed"
                     else "which the fitness of all earlier generations depends on"
                 )
+                changeable = ", ".join((*_CHANGEABLE, *_WITHOUT_EFFECT))
                 raise ValueError(
                     f"{key} is {then.get(key)} in this run, {what}; it cannot become "
                     f"{now.get(key)}. A run that goes on may change "
-                    f"{', '.join(_CHANGEABLE)}; for anything else start a new one: "
+                    f"{changeable}; for anything else start a new one: "
                     "`substrax run DIR/config.toml` with that setting."
                 )
 

@@ -143,6 +143,7 @@ def decoder_settings(name: str) -> dict[str, Setting]:
         settings += [
             Setting(key("strategy"), str, default.strategy, STRATEGIES),
             Setting(key("max_quads"), int, default.max_quads),
+            Setting(key("memory_budget"), str, default.memory_budget),
         ]
     every = [
         *settings,

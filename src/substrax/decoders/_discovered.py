@@ -1,11 +1,13 @@
 """ES-HyperNEAT and EMR-HyperNEAT: networks on substrates that are discovered."""
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from .._memory import Store
 from ..cppn import Programs, activation_id
 from ..network import Networks, silence_unfed
 from ..substrate import (
@@ -22,6 +24,9 @@ from ._base import AbstractCPPNDecoder, CPPNReading, activation_set
 _ACYCLIC = ("feedforward", "hidden")
 
 
+_NODES_AT_A_TIME = 1 << 20
+
+
 def networks_of(
     wiring: Wiring,
     hidden_activation: str,
@@ -29,31 +34,49 @@ def networks_of(
     dialect: str,
     is_acyclic: bool,
     steps: int,
+    memory_budget: int | None = None,
 ) -> Networks:
     """Networks without biases on a wiring: one activation for all hidden nodes."""
     layout = wiring.layout
     num_inputs, num_outputs = len(layout.inputs), len(layout.outputs)
-    num_terminals = num_inputs + num_outputs
-    num_hidden = np.diff(wiring.hidden_bounds)
-    bounds = np.concatenate([[0], np.cumsum(num_hidden + num_terminals)])
-    point = np.empty((bounds[-1], 2))
-    activation = np.full(bounds[-1], activation_id(hidden_activation), np.int32)
-    terminals = bounds[:-1, None] + np.arange(num_terminals)
-    is_hidden = np.ones(bounds[-1], bool)
-    is_hidden[terminals] = False
-    point[is_hidden] = wiring.hidden_point
-    point[terminals] = layout.points
-    activation[terminals[:, :num_inputs]] = activation_id("identity")
-    activation[terminals[:, num_inputs:]] = activation_id(output_activation)
+    dtype = wiring.link_weight.dtype
+    num_nodes = np.diff(wiring.hidden_bounds) + num_inputs + num_outputs
+    bounds = np.concatenate([[0], np.cumsum(num_nodes)])
+    columns = {
+        "activation": np.int32,
+        "bias": dtype,
+        "rank": np.int64,
+        "point": (np.float64, (2,)),
+    }
+    limit = 1 << 62 if memory_budget is None else memory_budget // 16
+    nodes = Store(columns, limit)
+    for begin, stop in _runs(bounds):
+        offset = bounds[begin : stop + 1] - bounds[begin]
+        point = np.empty((offset[-1], 2))
+        activation = np.full(offset[-1], activation_id(hidden_activation), np.int32)
+        terminals = offset[:-1, None] + np.arange(num_inputs + num_outputs)
+        is_hidden = np.ones(offset[-1], bool)
+        is_hidden[terminals] = False
+        point[is_hidden] = _hidden(wiring, begin, stop)
+        point[terminals] = layout.points
+        activation[terminals[:, :num_inputs]] = activation_id("identity")
+        activation[terminals[:, num_inputs:]] = activation_id(output_activation)
+        nodes.append(
+            activation=activation,
+            bias=np.zeros(offset[-1], dtype),
+            rank=_heights(offset, point[:, 1]),
+            point=point,
+        )
+    of_nodes = nodes.arrays()
     return silence_unfed(
         Networks(
             num_inputs=num_inputs,
             num_outputs=num_outputs,
             node_bounds=bounds,
-            node_activation=activation,
-            node_bias=np.zeros(bounds[-1], wiring.link_weight.dtype),
-            node_rank=_heights(bounds, point[:, 1]),
-            node_point=point,
+            node_activation=of_nodes["activation"],
+            node_bias=of_nodes["bias"],
+            node_rank=of_nodes["rank"],
+            node_point=of_nodes["point"],
             link_bounds=wiring.link_bounds,
             link_source=wiring.link_source,
             link_target=wiring.link_target,
@@ -63,6 +86,7 @@ def networks_of(
             dialect=dialect,
             activation_ids=activation_set([hidden_activation, output_activation]),
             steps=steps,
+            memory_budget=memory_budget,
         )
     )
 
@@ -83,6 +107,22 @@ def _heights(
     )
 
 
+def _hidden(wiring: Wiring, begin: int, stop: int) -> np.ndarray:
+    """Where the hidden nodes of genomes `begin` to `stop - 1` lie."""
+    return wiring.hidden_point[wiring.hidden_bounds[begin] : wiring.hidden_bounds[stop]]
+
+
+def _runs(bounds: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Runs of genomes that have few enough nodes together, one genome at least."""
+    begin, num = 0, bounds.size - 1
+    while begin < num:
+        most = bounds[begin] + _NODES_AT_A_TIME
+        stop = int(np.searchsorted(bounds, most, side="right")) - 1
+        stop = min(num, max(stop, begin + 1))
+        yield begin, stop
+        begin = stop
+
+
 @dataclasses.dataclass(frozen=True)
 class Discovered(AbstractCPPNDecoder):
     """Networks on a substrate that the CPPN's own pattern decides.
@@ -99,6 +139,9 @@ class Discovered(AbstractCPPNDecoder):
     - `steps`: updates per input of a network with cycles; one that has none settles.
     - `strategy`: `auto`, `frontier` or `eager`; all give the same networks.
     - `max_quads`: how much is explored at once; changes memory, never results.
+    - `memory_budget`: bytes, or a text such as `2GiB`, that discovery and evaluation
+      stay below; what exceeds it goes to the disk. `auto` is half of the memory that is
+      free. Never changes results.
     """
 
     layout: Layout
@@ -110,16 +153,17 @@ class Discovered(AbstractCPPNDecoder):
     steps: int = 8
     strategy: str = "auto"
     max_quads: int = 1 << 20
+    memory_budget: str | int = "auto"
 
     def __post_init__(self) -> None:
         activation_set([self.hidden_activation, self.output_activation])
-        Exploration(self.rule, self.strategy, self.max_quads)
+        self._exploration()
         if self.steps < 1:
             raise ValueError(f"steps must be positive, not {self.steps}.")
 
     def decode_programs(self, programs: Programs) -> Networks:
         engine = self.reading.ask(programs)
-        exploration = Exploration(self.rule, self.strategy, self.max_quads)
+        exploration = self._exploration().with_budget()
         wiring = discover(engine, self.weight_map, self.layout, exploration)
         return networks_of(
             wiring,
@@ -129,7 +173,11 @@ class Discovered(AbstractCPPNDecoder):
             is_acyclic=isinstance(self.rule, ESRule)
             or self.rule.connections in _ACYCLIC,
             steps=self.steps,
+            memory_budget=int(exploration.memory_budget),
         )
+
+    def _exploration(self) -> Exploration:
+        return Exploration(self.rule, self.strategy, self.max_quads, self.memory_budget)
 
 
 def es_hyperneat(

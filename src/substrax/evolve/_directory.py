@@ -5,6 +5,7 @@
     metrics.jsonl    one line for each generation
     checkpoints/     the state after the last two checkpoints
     best.json, best.safetensors
+    scratch/         while the run goes on, what exceeds memory_budget
     report/          made by `substrax report`
 
 A process may be killed between any two writes. The newest intact checkpoint says where
@@ -30,7 +31,7 @@ State = TypeVar("State")
 
 FACTS, CONFIG, METRICS = "run.json", "config.toml", "metrics.jsonl"
 BEST, BEST_ARRAYS = "best.json", "best.safetensors"
-LOCK, CHECKPOINTS = ".lock", "checkpoints"
+LOCK, CHECKPOINTS, SCRATCH = ".lock", "checkpoints", "scratch"
 
 
 class RunDirectory:

@@ -10,13 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
+from .._memory import scratch_in
 from ..decoders import AbstractDecoder, NetworkCache
 from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
 from ..network import Networks
 from ..problems import AbstractProblem
 from ._best import Best
 from ._compile_clock import compile_seconds
-from ._directory import RunDirectory
+from ._directory import SCRATCH, RunDirectory
 from ._record import GenerationRecord, StopReason, make_record
 
 Callback = Callable[[GenerationRecord], "bool | StopReason | None"]
@@ -125,7 +126,7 @@ def evolve(
         return run.go(run.start(), [], None, checkpoint_every)
     if not isinstance(directory, RunDirectory):
         directory = RunDirectory.create(directory, seed=seed)
-    with directory.lock():
+    with directory.lock(), scratch_in(directory.path / SCRATCH):
         state, history = run.restore(directory)
         return run.go(state, history, directory, checkpoint_every)
 

@@ -2,15 +2,15 @@
 
 from ._describe import Description as Description
 from ._describe import describe as describe
-from ._evaluate import Plan as Plan
 from ._evaluate import Stepper as Stepper
-from ._evaluate import advance as advance
 from ._evaluate import evaluate as evaluate
-from ._evaluate import make_plan as make_plan
-from ._evaluate import settle as settle
 from ._export import from_json as from_json
 from ._export import to_arrays as to_arrays
 from ._export import to_json as to_json
 from ._export import to_networkx as to_networkx
 from ._networks import Networks as Networks
 from ._networks import silence_unfed as silence_unfed
+from ._plan import Plan as Plan
+from ._plan import advance as advance
+from ._plan import make_plan as make_plan
+from ._plan import settle as settle

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float, Int
 
+from .._memory import forget_pages, joined
 from ..cppn import ACTIVATION_NAMES, Dialect
+
+_LINKS_AT_A_TIME = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,6 +44,8 @@ class Networks:
     """Activations that may occur; kernels are compiled for these."""
     steps: int = 1
     """Synchronous updates that a network with cycles makes for one input."""
+    memory_budget: int | None = None
+    """Bytes that evaluation stays below; None: half of the memory that is free."""
 
     def __len__(self) -> int:
         return self.node_bounds.shape[0] - 1
@@ -106,7 +111,9 @@ class Networks:
         links = np.cumsum([0, *(p.link_bounds[-1] for p in parts)])
 
         def together(name: str) -> np.ndarray:
-            return np.concatenate([getattr(p, name) for p in parts])
+            budget = first.memory_budget
+            limit = 1 << 62 if budget is None else budget // 16
+            return joined([getattr(p, name) for p in parts], limit)
 
         def bounds(name: str, offsets: np.ndarray) -> np.ndarray:
             shifted = [
@@ -139,11 +146,16 @@ def silence_unfed(networks: Networks) -> Networks:
 
     So has PUREPLES it: an output that nothing reaches is 0 even under a sigmoid.
     """
-    target = (
-        np.repeat(networks.node_bounds[:-1], networks.num_links) + networks.link_target
-    )
     is_fed = np.zeros(networks.node_activation.size, bool)
-    is_fed[target] = True
+    bounds = networks.link_bounds
+    for begin in range(0, int(bounds[-1]), _LINKS_AT_A_TIME):
+        stop = min(begin + _LINKS_AT_A_TIME, int(bounds[-1]))
+        first = int(np.searchsorted(bounds, begin, side="right")) - 1
+        last = int(np.searchsorted(bounds, stop, side="left"))
+        counts = np.diff(bounds[first : last + 1].clip(begin, stop))
+        offset = np.repeat(networks.node_bounds[first:last], counts)
+        is_fed[offset + networks.link_target[begin:stop]] = True
+    forget_pages(networks.link_target)
     identity = ACTIVATION_NAMES.index("identity")
     return dataclasses.replace(
         networks,

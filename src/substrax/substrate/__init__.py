@@ -14,5 +14,8 @@ from ._layout import Layout as Layout
 from ._layout import line as line
 from ._layout import normalise as normalise
 from ._layout import rectangle as rectangle
+from ._progress import Estimate as Estimate
+from ._progress import Progress as Progress
+from ._progress import watch_discovery as watch_discovery
 from ._weights import WeightMap as WeightMap
 from ._wiring import Wiring as Wiring

@@ -1,37 +1,57 @@
-"""Discovery: the phases of both rules, for whole populations.
+"""Discovery: which nodes and links the CPPNs of a population ask for.
 
-Phase 1 explores from the inputs, phase 2 finds hidden-to-hidden links, phase 3 links to
-the outputs; a clean-up keeps what lies on a path from an input to an output. The result
-for a genome is a function of that genome and the settings alone.
+A clean-up keeps what lies on a path from an input to an output. The result for a genome
+is a function of that genome and the settings alone, so genomes are taken together as
+far as memory allows: all of them, or else runs of them, or one after the other. One
+that is too large by itself is worked off in pieces; see `_large`.
 """
 
 import dataclasses
+import itertools
+import logging
+from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from .._memory import Store, read_budget
 from ..cppn import QueryEngine
 from ._cells import num_cells
-from ._connections import UPWARDS, configuration
+from ._connections import UPWARDS
 from ._emr import EMRRule
 from ._es import ESRule
 from ._fields import STRATEGIES, EagerValues, Fields, FrontierValues, Queries
+from ._large import discover_large
 from ._layout import Layout
-from ._pairs import Positions, output_links, pair_links
-from ._positions import Found, Keys, Numbering
+from ._phases import Held, Phases, TooLargeError, number_ends
+from ._positions import Keys
+from ._progress import Estimate, Meter
 from ._recover import check_brute_force
 from ._rules import Expressed
 from ._weights import WeightMap
-from ._wiring import Links, Wiring, on_paths
+from ._wiring import Counts, Links, Part, Wiring, on_paths, renumbered
+
+_logger = logging.getLogger(__name__)
+
+_QUAD_BYTES, _WORK_BYTES = 320, 160
+"""What a quad takes while it is explored, and a link while it is found and sorted."""
+
+_LEAST_LINKS = 1 << 16
+"""Links that are taken together whatever the budget."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Exploration:
-    """How fields are explored: by which rule and strategy, how many at a time."""
+    """How fields are explored: by which rule and strategy, how many at a time.
+
+    `memory_budget` is in bytes, or a text such as `2GiB`; `auto` is half of the memory
+    that is free. It changes how the work is cut and what goes to the disk, and not
+    a bit of the result.
+    """
 
     rule: ESRule | EMRRule
     strategy: str = "auto"
     max_quads: int = 1 << 20
+    memory_budget: str | int = "auto"
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -42,59 +62,70 @@ class Exploration:
             raise ValueError(f"max_quads must be positive, not {self.max_quads}.")
         if self.strategy == "eager" and isinstance(self.rule, EMRRule):
             check_brute_force(self.rule)
+        read_budget(self.memory_budget)
+
+    def with_budget(self) -> "Exploration":
+        """The same with a budget in bytes, and no more quads than that allows."""
+        budget = read_budget(self.memory_budget)
+        most = max(1 << 12, budget // 4 // _QUAD_BYTES)
+        return dataclasses.replace(
+            self, max_quads=min(self.max_quads, most), memory_budget=budget
+        )
 
     def explore(
         self, queries: Queries, fields: Fields, classes: frozenset[int] = UPWARDS
     ) -> Expressed:
-        """The expressed links of fields, in batches that keep to `max_quads`."""
+        """The expressed links of fields."""
+        parts = [
+            dataclasses.replace(found, field=found.field + begin)
+            for begin, _, found in self.batches(queries, fields, classes)
+        ]
+        return Expressed.concatenate(parts, queries.engine.dtype)
+
+    def batches(
+        self, queries: Queries, fields: Fields, classes: frozenset[int] = UPWARDS
+    ) -> Iterator[tuple[int, int, Expressed]]:
+        """Runs of fields with their links, in batches that keep to `max_quads`."""
         # Eager fields are as large as can be; others are usually no larger than this.
         expected = num_cells(self.rule.depth) // 4
         if self.strategy != "eager":
             expected = min(expected, 341)
         batch = max(1, self.max_quads // expected)
-        parts = []
         begin = 0
         while begin < fields.num:
             stop = min(fields.num, begin + batch)
             part = fields.part(begin, stop)
-            is_eager = self.strategy == "eager"  # `auto`: the frontier never asks more
-            if is_eager and isinstance(self.rule, ESRule):
-                values = EagerValues(queries, part, self.rule.depth)
-            else:
-                values = FrontierValues(queries, part, is_eager)
-            found = self.rule.explore(queries, part, values, classes, self.max_quads)
+            found = self.rule.explore(
+                queries, part, self._values(queries, part), classes, self.max_quads
+            )
             if found is None:
                 batch = max(1, (stop - begin) // 2)
                 continue
-            parts.append(dataclasses.replace(found, field=found.field + begin))
+            yield begin, stop, found
             begin = stop
-        return Expressed.concatenate(parts, queries.engine.dtype)
 
+    def _values(self, queries: Queries, part: Fields) -> EagerValues | FrontierValues:
+        # `auto` is the frontier, which never asks more.
+        is_eager = self.strategy == "eager"
+        if isinstance(self.rule, EMRRule):
+            return FrontierValues(queries, part, is_eager)
+        most = self._most_of_a_field()
+        if is_eager:
+            if part.num * num_cells(self.rule.depth) // 4 > most:
+                raise ValueError(
+                    f"rule es at depth {self.rule.depth} with strategy eager keeps "
+                    f"{num_cells(self.rule.depth):,} cells for each field, more than "
+                    f"memory_budget allows. Use strategy frontier, raise "
+                    "memory_budget, or lower depth."
+                )
+            return EagerValues(queries, part, self.rule.depth)
+        return FrontierValues(queries, part, max_quads=most)
 
-@dataclasses.dataclass
-class _Ends:
-    """Links by the keys of their ends, before nodes are numbered."""
-
-    source: Int[np.ndarray, " links"]
-    target: Int[np.ndarray, " links"]
-    weight: Float[np.ndarray, " links"]
-    field: Int[np.ndarray, " links"]
-    field_genome: Int[np.ndarray, " fields"]
-
-    def keep(self, which: Bool[np.ndarray, " links"]) -> "_Ends":
-        return _Ends(
-            self.source[which],
-            self.target[which],
-            self.weight[which],
-            self.field[which],
-            self.field_genome,
-        )
-
-
-def _terminal_fields(keys: Keys, first: int, num: int, outgoing: bool) -> Fields:
-    genome = np.repeat(np.arange(keys.num_genomes), num)
-    point = np.tile(keys.layout.points[first : first + num], (keys.num_genomes, 1))
-    return Fields(genome, point, outgoing)
+    def _most_of_a_field(self) -> int:
+        """Quads of one level up to which a quadtree is kept whole."""
+        if isinstance(self.memory_budget, str):
+            return 1 << 62
+        return max(1 << 20, self.memory_budget // 2 // _QUAD_BYTES)
 
 
 def discover(
@@ -104,157 +135,98 @@ def discover(
     exploration: Exploration,
 ) -> Wiring:
     """The wiring of every CPPN of an engine."""
-    queries = Queries(engine, weight_map)
-    keys = Keys(layout, exploration.rule.depth, engine.programs.num_genomes)
-    found = Found.none(keys)
-    num_inputs, num_outputs = len(layout.inputs), len(layout.outputs)
+    exploration = exploration.with_budget()
+    budget = int(exploration.memory_budget)
+    num_genomes = engine.programs.num_genomes
+    meter = Meter(num_genomes)
+    queries = Queries(engine, weight_map, meter)
+    links = {"source": np.int32, "target": np.int32, "weight": engine.dtype}
+    kept = Store(links, budget // 4)
+    points = Store({"point": (np.float64, (2,))}, budget // 16)
+    counts: list[Counts] = []
+    max_links = max(_LEAST_LINKS, budget // 2 // _WORK_BYTES)
 
-    # Phase 1: from each input.
-    fields = _terminal_fields(keys, 0, num_inputs, outgoing=True)
-    expressed = exploration.explore(queries, fields)
-    origin = keys.of_terminals(fields.genome, np.arange(fields.num) % num_inputs)
-    ends = [_outgoing(keys, fields, origin, expressed)]
-    new = found.add(ends[0].target)
-    rule = exploration.rule
-    if isinstance(rule, ESRule):
-        _explore_hidden(
-            queries, exploration, found, new, rule.iteration_level, UPWARDS, ends
-        )
-        numbering = Numbering(found)
-        _explore_outputs(queries, exploration, keys, num_inputs, num_outputs, ends)
-        links = _number(numbering, ends)
-    else:
-        classes = configuration(rule.connections)
-        if classes:
-            ignored: list[_Ends] = []
-            _explore_hidden(
-                queries, exploration, found, new, rule.rounds, classes, ignored
-            )
-        numbering = Numbering(found)
-        position = Positions(numbering, found, engine.dtype)
-        links = Links.concatenate(
-            [
-                _number(numbering, ends),
-                *pair_links(queries, position, rule),
-                *output_links(queries, position, numbering, rule),
-            ]
-        )
-    return _finish(links, numbering, layout, queries)
+    def take(part: Part) -> None:
+        for chunk in part.links:
+            kept.append(source=chunk.source, target=chunk.target, weight=chunk.weight)
+        points.append(point=part.hidden_point)
+        counts.append(part.counts())
+        meter.genomes_done += counts[-1].num_found.size
 
-
-def _outgoing(
-    keys: Keys, fields: Fields, origin: Int[np.ndarray, " fields"], expressed: Expressed
-) -> _Ends:
-    """Links from the fields' points, whose keys are given, to cells."""
-    return _Ends(
-        origin.take(expressed.field),
-        keys.of_cells(fields.genome.take(expressed.field), expressed.cell),
-        expressed.weight,
-        expressed.field,
-        fields.genome,
-    )
-
-
-def _explore_hidden(
-    queries: Queries,
-    exploration: Exploration,
-    found: Found,
-    new: Int[np.ndarray, " positions"],
-    rounds: int,
-    classes: frozenset[int],
-    ends: list[_Ends],
-) -> None:
-    """Phase 2 of `es`, and the optional rounds of `emr`: explore from new positions."""
-    keys = found.keys
-    num_inputs = len(keys.layout.inputs)
-    for _ in range(rounds):
-        # A found position that is an input was explored in phase 1.
-        new = new[new % keys.stride >= num_inputs]
-        if not new.size:
-            break
-        is_terminal = keys.is_terminal(new)
-        parts = []
-        # From a terminal, links run upwards whatever the configuration says.
-        for which, allowed in ((~is_terminal, classes), (is_terminal, UPWARDS)):
-            origin = new[which]
-            fields = Fields(keys.genomes(origin), keys.points(origin), outgoing=True)
-            expressed = exploration.explore(queries, fields, allowed)
-            part = _outgoing(keys, fields, origin, expressed)
-            if keys.terminal_of_cell and allowed != UPWARDS:  # so do links into one
-                y = [keys.points(k)[:, 1] for k in (part.source, part.target)]
-                part = part.keep(~keys.is_terminal(part.target) | (y[0] < y[1]))
-            parts.append(part)
-        ends.extend(parts)
-        new = found.add(*(p.target for p in parts))
-
-
-def _explore_outputs(
-    queries: Queries,
-    exploration: Exploration,
-    keys: Keys,
-    num_inputs: int,
-    num_outputs: int,
-    ends: list[_Ends],
-) -> None:
-    """Phase 3 of `es`: towards each output."""
-    fields = _terminal_fields(keys, num_inputs, num_outputs, outgoing=False)
-    expressed = exploration.explore(queries, fields)
-    place = num_inputs + np.arange(fields.num) % num_outputs
-    output = keys.of_terminals(fields.genome, place)
-    ends.append(
-        _Ends(
-            keys.of_cells(fields.genome.take(expressed.field), expressed.cell),
-            output.take(expressed.field),
-            expressed.weight,
-            expressed.field,
-            fields.genome,
-        )
-    )
-
-
-def _number(numbering: Numbering, ends: list[_Ends]) -> Links:
-    """Links between nodes; a source of phase 3 that nobody found is none."""
-    parts = []
-    for part in ends:
-        source, target = numbering.of(part.source), numbering.of(part.target)
-        links = Links(source, target, part.weight, part.field, part.field_genome)
-        parts.append(links.keep(source >= 0) if (source < 0).any() else links)
-    return Links.concatenate(parts)
-
-
-def _finish(
-    links: Links, numbering: Numbering, layout: Layout, queries: Queries
-) -> Wiring:
-    """The clean-up, the order of links, and node numbers within each genome."""
-    num_inputs, num_outputs = len(layout.inputs), len(layout.outputs)
-    num_genomes = numbering.keys.num_genomes
-    is_input = np.zeros(numbering.num_nodes, bool)
-    is_output = np.zeros(numbering.num_nodes, bool)
-    for k in range(num_inputs):
-        is_input[numbering.bounds[:-1] + k] = True
-    for k in range(num_inputs, num_inputs + num_outputs):
-        is_output[numbering.bounds[:-1] + k] = True
-    alive = on_paths(links, is_output)
-    links = links.sort(alive.take(links.source) & alive.take(links.target))
-    if numbering.keys.terminal_of_cell:
-        links = links.without_repeats()
-
-    node_alive = alive | is_input | is_output
-    kept_before = (np.cumsum(node_alive) - node_alive).astype(np.int32)
-    number = kept_before - np.repeat(
-        kept_before[numbering.bounds[:-1]], np.diff(numbering.bounds)
-    )
-    hidden = node_alive[numbering.number]
-    hidden_counts = np.bincount(numbering.genome[hidden], minlength=num_genomes)
+    pending = [(0, num_genomes)] if num_genomes else []
+    while pending:
+        begin, stop = pending.pop()
+        queries.first_genome = begin
+        keys = Keys(layout, exploration.rule.depth, stop - begin, budget // 32)
+        phases = Phases(queries, exploration, keys)
+        try:
+            take(_discover_together(phases, max_links))
+        except TooLargeError as error:
+            if stop - begin == 1:
+                anew = Phases(queries, exploration, keys)
+                take(discover_large(anew, budget))
+                continue
+            if error.sizes is not None:
+                _announce(meter, queries, phases, error.sizes, budget)
+            runs = _runs(begin, stop, error.sizes, max_links)
+            pending.extend(reversed(runs))
+    total = Counts.concatenate(counts)
+    columns = kept.arrays()
     return Wiring(
         layout=layout,
-        hidden_bounds=np.concatenate([[0], np.cumsum(hidden_counts)]),
-        hidden_point=numbering.point[hidden],
-        link_bounds=np.concatenate([[0], np.cumsum(links.counts(num_genomes))]),
-        link_source=number.take(links.source),
-        link_target=number.take(links.target),
-        link_weight=links.weight,
-        num_found=np.bincount(numbering.genome, minlength=num_genomes),
+        hidden_bounds=np.concatenate([[0], np.cumsum(total.num_hidden)]),
+        hidden_point=points.arrays()["point"],
+        link_bounds=np.concatenate([[0], np.cumsum(total.num_links)]),
+        link_source=columns["source"],
+        link_target=columns["target"],
+        link_weight=columns["weight"],
+        num_found=total.num_found,
         num_queries=queries.count,
         query_seconds=queries.seconds,
     )
+
+
+def _announce(
+    meter: Meter, queries: Queries, phases: Phases, pairs: np.ndarray, budget: int
+) -> None:
+    """Says what a population needs, as soon as that is known and more than memory."""
+    positions = phases.found.sorted.size
+    to_outputs = positions * len(phases.keys.layout.outputs)
+    asked = int(pairs.sum()) + to_outputs
+    # What was asked up to here will be asked once more, by fewer genomes at a time.
+    estimate = Estimate(
+        pairs.size, positions, asked + queries.count, asked + positions, budget
+    )
+    _logger.info("%s", estimate)
+    if meter.estimate is None:
+        meter.expect(estimate, queries.count)
+
+
+def _runs(
+    begin: int, stop: int, sizes: np.ndarray | None, limit: int
+) -> list[tuple[int, int]]:
+    """Genomes that are taken together: by their sizes, or else halves."""
+    if sizes is None:
+        middle = (begin + stop) // 2
+        return [(begin, middle), (middle, stop)]
+    bounds, total = [begin], 0
+    for k, size in enumerate(sizes.tolist()):
+        if total and total + size > limit:
+            bounds.append(begin + k)
+            total = 0
+        total += size
+    bounds.append(stop)
+    return list(itertools.pairwise(bounds))
+
+
+def _discover_together(phases: Phases, max_links: int) -> Part:
+    """Some genomes at once, in memory: the clean-up and the order of their links."""
+    held = Held(max_links)
+    numbering = phases.explore(held)
+    parts = [number_ends(numbering, ends) for ends in held.parts]
+    links = Links.concatenate([*parts, *phases.pairs(numbering, max_links)])
+    alive = on_paths(links, numbering.is_output)
+    links = links.sort(alive.take(links.source) & alive.take(links.target))
+    if phases.keys.terminal_of_cell:
+        links = links.without_repeats()
+    return renumbered(numbering, alive, [links])

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..cppn import QueryEngine
+from ._progress import Meter
 from ._weights import WeightMap
 
 _PIECE = 1 << 16
@@ -30,12 +31,21 @@ class Queries:
 
     engine: QueryEngine
     weight_map: WeightMap
+    meter: Meter | None = None
+    first_genome: int = 0
+    """The engine's genome that is number 0 in questions."""
     count: int = 0
     seconds: float = 0.0
 
     @property
     def has_leo(self) -> bool:
         return self.engine.programs.num_outputs > 1
+
+    def _note(self, num: int, began: float) -> None:
+        self.seconds += time.perf_counter() - began
+        self.count += num
+        if self.meter is not None:
+            self.meter.tick(self.count)
 
     def of_quads(
         self,
@@ -70,15 +80,14 @@ class Queries:
             begin += part.num
         began = time.perf_counter()
         result = self.engine.query_quads(
-            np.concatenate(genomes),
+            np.concatenate(genomes) + self.first_genome,
             np.concatenate(lengths),
             fixed,
             centre,
             half,
             outgoing=fields.outgoing,
         )
-        self.seconds += time.perf_counter() - began
-        self.count += 4 * total
+        self._note(4 * total, began)
         return result
 
     def of_points(
@@ -90,9 +99,9 @@ class Queries:
         """CPPN outputs at pairs of points, best sorted by genome."""
         runs, counts = run_lengths(genome)
         began = time.perf_counter()
+        runs = runs + self.first_genome
         result = self.engine.query_runs(runs, counts, source, target)
-        self.seconds += time.perf_counter() - began
-        self.count += source.shape[0]
+        self._note(source.shape[0], began)
         return result
 
     def of_ranges(
@@ -105,9 +114,9 @@ class Queries:
     ) -> Float[np.ndarray, "outputs queries"]:
         """CPPN outputs from points to ranges of a table of points."""
         began = time.perf_counter()
+        genome = genome + self.first_genome
         result = self.engine.query_ranges(genome, counts, source, first_target, target)
-        self.seconds += time.perf_counter() - began
-        self.count += result.shape[1]
+        self._note(result.shape[1], began)
         return result
 
 
@@ -232,8 +241,15 @@ class FrontierValues:
     queries: Queries
     fields: Fields
     wants_everything: bool = False
+    max_quads: int = 1 << 62
 
     def at(self, quads: Quads) -> Float[np.ndarray, "outputs 4 quads"]:
+        if quads.num > self.max_quads:
+            raise ValueError(
+                f"one quadtree has {quads.num:,} blocks at level {quads.level}, more "
+                "than memory_budget allows to keep. Raise memory_budget, lower depth, "
+                "or raise division_threshold."
+            )
         return self.queries.of_quads(self.fields, [quads])
 
 

@@ -47,6 +47,17 @@ def pair_links(queries: Queries, position: Positions, rule: EMRRule):
             )
 
 
+def pair_counts(
+    position: Positions, rule: EMRRule, num_genomes: int
+) -> Int[np.ndarray, " genomes"]:
+    """How many pairs each genome has: links, if all weights are large enough."""
+    counts = np.zeros(num_genomes, np.int64)
+    classes = configuration(rule.connections)
+    for first, _, count in _ranges(position, classes) if classes else ():
+        np.add.at(counts, position.genome[first], count)
+    return counts
+
+
 def _query_pairs(
     queries: Queries,
     position: Positions,

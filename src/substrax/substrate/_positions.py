@@ -20,7 +20,10 @@ class Keys:
     that terminal's key: it *is* that node.
     """
 
-    def __init__(self, layout: Layout, depth: int, num_genomes: int) -> None:
+    def __init__(
+        self, layout: Layout, depth: int, num_genomes: int, max_table: int = _MAX_TABLE
+    ) -> None:
+        self.max_table = min(max_table, _MAX_TABLE)
         self.layout = layout
         self.depth = depth
         self.num_genomes = num_genomes
@@ -81,7 +84,7 @@ class Found:
     def add(self, *found: Int[np.ndarray, " _"]) -> Int[np.ndarray, " new"]:
         """Adds keys, in any order and with repeats; returns the new ones, sorted."""
         total = self.keys.stride * self.keys.num_genomes
-        if total <= _MAX_TABLE:
+        if total <= self.keys.max_table:
             table = np.zeros(total, bool)
             for some in found:
                 table[some] = True
@@ -122,7 +125,7 @@ class Numbering:
     def _make_table(self) -> np.ndarray | None:
         keys = self.keys
         total = keys.stride * keys.num_genomes
-        if total > _MAX_TABLE:
+        if total > keys.max_table:
             return None
         # Numbers from 1: memory that is zero at first costs nothing until it is used.
         table = np.zeros(total, np.int32)
@@ -135,6 +138,20 @@ class Numbering:
     @property
     def num_nodes(self) -> int:
         return int(self.bounds[-1])
+
+    @property
+    def is_input(self) -> Bool[np.ndarray, " nodes"]:
+        return self._marked(0, len(self.keys.layout.inputs))
+
+    @property
+    def is_output(self) -> Bool[np.ndarray, " nodes"]:
+        return self._marked(len(self.keys.layout.inputs), self.keys.num_terminals)
+
+    def _marked(self, first: int, stop: int) -> Bool[np.ndarray, " nodes"]:
+        result = np.zeros(self.num_nodes, bool)
+        for terminal in range(first, stop):
+            result[self.bounds[:-1] + terminal] = True
+        return result
 
     def of(self, keys: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Node numbers of keys, -1 for positions that are no nodes."""

@@ -101,9 +101,8 @@ def may_vary(
     point = fields.point.astype(engine.dtype).astype(np.float64)[quads.field]
     fixed, moving = (point, point), (low, high)
     source, target = (fixed, moving) if fields.outgoing else (moving, fixed)
-    bounds = enclose(
-        engine.programs, engine.coordinates, fields.genome[quads.field], source, target
-    )
+    genome = fields.genome[quads.field] + queries.first_genome
+    bounds = enclose(engine.programs, engine.coordinates, genome, source, target)
     u = Interval(bounds.low[0], bounds.high[0])
     if rule.field == "weight":
         u = _weights(queries, u)

@@ -1,11 +1,13 @@
 """Discovered wiring of a population: which nodes exist, which links join them."""
 
 import dataclasses
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ._layout import Layout
+from ._positions import Numbering
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -134,3 +136,89 @@ def on_paths(
     alive = reached_from(leads_out, links.target, links.source)
     is_fed = reached_from(~is_output, links.source.take(into), links.target.take(into))
     return alive & is_fed
+
+
+def on_paths_in_chunks(
+    chunks: Callable[[], Iterable[Links]], is_output: Bool[np.ndarray, " nodes"]
+) -> Bool[np.ndarray, " nodes"]:
+    """The same for links that are looked at chunk by chunk, again and again."""
+    alive, sources, targets = is_output.copy(), [], []
+    for links in chunks():
+        leads = np.flatnonzero(is_output.take(links.target))
+        sources.append(links.source.take(leads))
+        targets.append(links.target.take(leads))
+        alive[sources[-1]] = True
+    while True:
+        before = alive.sum()
+        for links in chunks():
+            alive = reached_from(alive, links.target, links.source)
+        if alive.sum() == before:
+            break
+    none = np.zeros(0, np.int32)
+    source, target = np.concatenate([none, *sources]), np.concatenate([none, *targets])
+    return alive & reached_from(~is_output, source, target)
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """Of each genome: hidden nodes and links that stayed, positions that were found."""
+
+    num_hidden: Int[np.ndarray, " genomes"]
+    num_links: Int[np.ndarray, " genomes"]
+    num_found: Int[np.ndarray, " genomes"]
+
+    @staticmethod
+    def concatenate(parts: "list[Counts]") -> "Counts":
+        none = np.zeros(0, np.int64)
+        names = ("num_hidden", "num_links", "num_found")
+        return Counts(
+            *(np.concatenate([none, *(getattr(p, n) for p in parts)]) for n in names)
+        )
+
+
+@dataclasses.dataclass
+class Part:
+    """The wiring of some genomes. Its links come in chunks, once; then all are counted.
+
+    Ends of links are node numbers within a genome.
+    """
+
+    links: Iterator[Links]
+    hidden_point: Float[np.ndarray, "hidden 2"]
+    num_hidden: Int[np.ndarray, " genomes"]
+    num_found: Int[np.ndarray, " genomes"]
+    num_links: Int[np.ndarray, " genomes"]
+
+    def counts(self) -> Counts:
+        return Counts(self.num_hidden, self.num_links, self.num_found)
+
+
+def renumbered(
+    numbering: Numbering, alive: Bool[np.ndarray, " nodes"], chunks: Iterable[Links]
+) -> Part:
+    """Node numbers within each genome, without the nodes that are not alive."""
+    num_genomes = numbering.keys.num_genomes
+    node_alive = alive | numbering.is_input | numbering.is_output
+    kept_before = (np.cumsum(node_alive) - node_alive).astype(np.int32)
+    number = kept_before - np.repeat(
+        kept_before[numbering.bounds[:-1]], np.diff(numbering.bounds)
+    )
+    hidden = node_alive[numbering.number]
+    num_links = np.zeros(num_genomes, np.int64)
+
+    def links() -> Iterator[Links]:
+        for chunk in chunks:
+            num_links[:] += chunk.counts(num_genomes)
+            yield dataclasses.replace(
+                chunk,
+                source=number.take(chunk.source),
+                target=number.take(chunk.target),
+            )
+
+    return Part(
+        links=links(),
+        hidden_point=numbering.point[hidden],
+        num_hidden=np.bincount(numbering.genome[hidden], minlength=num_genomes),
+        num_found=np.bincount(numbering.genome, minlength=num_genomes),
+        num_links=num_links,
+    )
