@@ -1,0 +1,311 @@
+"""What depth costs: a generation of XOR from depth 5 to 13, and `eager` at depth 13.
+
+    python benchmarks/depth.py [--quick] [--figure docs/images/depth.svg]
+
+Tables, on all cores, warm, with CPPNs that evolved for ten generations of XOR:
+
+1. a generation (networks of 300 genomes discovered and evaluated, strategy `frontier`)
+   for rule `emr`, configuration `hidden`, the variance on the output and on the weight,
+   and for rule `es`; seconds, queries, nodes, links, peak memory. A row that takes more
+   than `--seconds`, or more disk than there is, is given up and says so; deeper rows
+   are not tried then;
+2. the same for CPPNs that are steep: every hidden node a step (a sigmoid times 1000);
+3. `eager`, one genome and one source, all candidates of depth 13, against `frontier`.
+
+Each row is measured in a process of its own, so that its peak memory is its own.
+"""
+
+import argparse
+import dataclasses
+import json
+import multiprocessing
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+# Last on the path: neat.py of this folder must not stand in for neat-python.
+sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == Path(__file__).parent)
+
+from substrax.decoders import CPPNReading, Discovered, emr_hyperneat, es_hyperneat
+from substrax.neat import NEAT, Genome, presets
+from substrax.network import evaluate
+from substrax.substrate import (
+    EMRRule,
+    ESRule,
+    Exploration,
+    Layout,
+    WeightMap,
+    discover,
+    num_cells,
+)
+
+LAYOUT = Layout([[-1.0, -1.0], [0.0, -1.0], [1.0, -1.0]], [[0.0, 1.0]])
+ROWS = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]], np.float32)
+WANTED = np.array([0.0, 1.0, 1.0, 0.0])
+ACTIVATIONS = ("gauss", "sin", "tanh", "sigmoid")
+POPULATION = 300
+KINDS = {"output": "emr, output", "weight": "emr, weight", "es": "es"}
+
+PAPER = {
+    # Figure 5 of the EMR paper: 30 generations on a GPU, the lower and the upper
+    # edge of the band (populations of 50 to 1000 up to depth 7, 300 and 1000 beyond).
+    "depth": list(range(1, 14)),
+    "low": [
+        17.7, 26.8, 31.8, 34.1, 41.4, 74.3, 155.1,
+        830, 2599, 11230, 37764, 147552, 5467749,
+    ],
+    "high": [
+        50.4, 82.7, 77.6, 116.4, 110.3, 182.2, 590.9,
+        2494, 9166, 31359, 115239, 605310, 7388913,
+    ],
+}  # fmt: skip
+
+
+def decoder_of(kind: str, depth: int, **settings: Any) -> Discovered:
+    if kind == "es":
+        reading = CPPNReading(dialect="neat-python", activations=ACTIVATIONS)
+        return es_hyperneat(LAYOUT, ESRule(depth=depth), reading=reading, **settings)
+    reading = CPPNReading(dialect="plain", activations=ACTIVATIONS)
+    rule = EMRRule(depth=depth, field=kind)
+    return emr_hyperneat(LAYOUT, rule, reading=reading, **settings)
+
+
+def evolved(rule: str, folder: Path) -> Path:
+    """The population after ten generations of XOR, in a file."""
+    path = folder / f"{rule}.npz"
+    decoder = decoder_of("es", 2) if rule == "es" else decoder_of("output", 3)
+    config = dataclasses.replace(presets.pureples(), population_size=POPULATION)
+    neat = NEAT(config)
+    state = neat.init(key=jax.random.key(0))
+    tell = jax.jit(neat.tell)
+    for generation in range(10):
+        outputs = evaluate(decoder.decode(neat.ask(state)), ROWS)[:, :, 0]
+        fitness = 1 - np.mean((outputs - WANTED) ** 2, axis=1)
+        state, _ = tell(state, fitness, key=jax.random.key(generation))
+    genomes = neat.ask(state)
+    fields = {f.name: getattr(genomes, f.name) for f in dataclasses.fields(genomes)}
+    np.savez(path, **{name: np.asarray(value) for name, value in fields.items()})
+    return path
+
+
+def read(path: str, num: int) -> Genome:
+    with np.load(path) as arrays:
+        return Genome(**{k: jax.numpy.asarray(v[:num]) for k, v in arrays.items()})
+
+
+def steep(genomes: Genome) -> Genome:
+    """The same CPPNs with all functions replaced by steps: sigmoids times 1000."""
+    from substrax.cppn import activation_id
+
+    is_node = np.asarray(genomes.node_id) >= 5
+    sigmoid = np.where(is_node, activation_id("sigmoid"), genomes.node_activation)
+    return dataclasses.replace(
+        genomes,
+        node_activation=jax.numpy.asarray(sigmoid.astype(np.int32)),
+        link_weight=genomes.link_weight * 1000.0,
+        node_bias=genomes.node_bias * 1000.0,
+    )
+
+
+def peak_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def generation_row(kind: str, depth: int, path: str, is_steep: bool) -> dict[str, Any]:
+    """One generation, twice: the first compiles, unless it takes long."""
+    genomes = read(path, POPULATION)
+    if is_steep:
+        genomes = steep(genomes)
+    decoder = decoder_of(kind, depth)
+    for attempt in range(2):
+        began = time.perf_counter()
+        networks = decoder.decode(genomes)
+        decoded = time.perf_counter()
+        evaluate(networks, ROWS)
+        ended = time.perf_counter()
+        if ended - began > 60 and not attempt:
+            break
+    engine = decoder.reading.engine(genomes) if ended - began < 10 else None
+    queries = None
+    if engine is not None:
+        exploration = Exploration(decoder.rule)
+        queries = discover(engine, decoder.weight_map, LAYOUT, exploration).num_queries
+    return {
+        "seconds": ended - began,
+        "evaluation": ended - decoded,
+        "queries": queries,
+        "nodes": int(networks.num_nodes.sum()),
+        "links": int(networks.num_links.sum()),
+        "peak": peak_memory(),
+    }
+
+
+def eager_row(depth: int, path: str) -> dict[str, Any]:
+    """Every candidate of one genome and one source, streamed, against the frontier."""
+    reading = CPPNReading(dialect="plain", activations=ACTIVATIONS)
+    genomes = jax.tree.map(lambda x: x[5:6], read(path, 6))
+    layout = Layout([[-1.0, -1.0]], [[0.0, 1.0]])
+    weight_map = WeightMap("linear", 8.0)
+    engine = reading.engine(genomes)
+    wirings, seconds = {}, {}
+    for strategy in ("frontier", "eager"):
+        for d in (3, depth):  # the first compiles
+            rule = EMRRule(depth=d, field="weight", connections="feedforward")
+            began = time.perf_counter()
+            wiring = discover(engine, weight_map, layout, Exploration(rule, strategy))
+            seconds[strategy] = time.perf_counter() - began
+        wirings[strategy] = wiring
+    frontier, eager = wirings["frontier"], wirings["eager"]
+    names = ("hidden_point", "link_source", "link_target", "link_weight")
+    same = all(
+        getattr(frontier, n).tobytes() == getattr(eager, n).tobytes() for n in names
+    )
+    # All that is asked besides is one query for each position towards the output.
+    asked = eager.num_queries - int(eager.num_found.sum())
+    return {
+        "candidates": num_cells(depth),
+        "evaluated": asked,
+        "eager": seconds["eager"],
+        "frontier": seconds["frontier"],
+        "positions": int(eager.num_found.sum()),
+        "is_same": same,
+        "peak": peak_memory(),
+    }
+
+
+def in_own_process(arguments: list[str], seconds: float) -> dict[str, Any]:
+    """A row, or why there is none."""
+    command = [sys.executable, __file__, "--row", *arguments]
+    began = time.perf_counter()
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return {"given_up": f"more than {seconds:.0f} s"}
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["no output"]
+        return {"given_up": lines[-1][:200]}
+    return json.loads(done.stdout.splitlines()[-1]) | {
+        "process": time.perf_counter() - began
+    }
+
+
+def mebibytes(num: int) -> str:
+    return f"{num / 2**20:,.0f}"
+
+
+def generations(
+    paths: dict[str, Path], depths: list[int], seconds: float, is_steep: bool
+) -> list[dict[str, Any]]:
+    print("rule          D  seconds  of them evaluation      queries        nodes"
+          "          links  peak MiB")  # fmt: skip
+    rows = []
+    for kind, name in KINDS.items():
+        for depth in depths:
+            path = str(paths["es" if kind == "es" else "emr"])
+            arguments = [kind, str(depth), path, "steep" if is_steep else "evolved"]
+            row = in_own_process(arguments, seconds)
+            rows.append({"kind": kind, "depth": depth, "is_steep": is_steep} | row)
+            if "given_up" in row:
+                print(f"{name:12} {depth:2d}  given up: {row['given_up']}", flush=True)
+                break
+            asked = "" if row["queries"] is None else f"{row['queries']:,}"
+            print(
+                f"{name:12} {depth:2d} {row['seconds']:8.2f} {row['evaluation']:19.2f} "
+                f"{asked:>12} {row['nodes']:12,} {row['links']:14,} "
+                f"{mebibytes(row['peak']):>9}",
+                flush=True,
+            )
+    return rows
+
+
+def draw(rows: list[dict[str, Any]], path: str) -> None:
+    """Seconds by depth, with the paper's own points."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
+    styles = {"output": "o-", "weight": "s-", "es": "^-"}
+    for kind, name in KINDS.items():
+        some = [r for r in rows if r["kind"] == kind and not r["is_steep"]]
+        some = [r for r in some if "seconds" in r]
+        label = f"substrax, {name} (2 cores)"
+        x, y = [r["depth"] for r in some], [r["seconds"] for r in some]
+        axes.plot(x, y, styles[kind], label=label)
+    per_generation = [np.array(PAPER[name]) / 30 for name in ("low", "high")]
+    axes.fill_between(PAPER["depth"], *per_generation, alpha=0.2, color="gray")
+    axes.plot(
+        PAPER["depth"], per_generation[0], "k--", lw=1, label="EMR paper, GPU (band)"
+    )
+    axes.plot(PAPER["depth"], per_generation[1], "k--", lw=1)
+    axes.set(
+        yscale="log", xlabel="depth", ylabel="seconds per generation", xlim=(1, 13)
+    )
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    figure.savefig(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller rows")
+    parser.add_argument("--figure", help="draws the table into this file")
+    parser.add_argument("--json", help="writes the rows into this file")
+    parser.add_argument("--seconds", type=float, default=600.0, help="for one row")
+    parser.add_argument("--tables", type=int, nargs="*", default=[1, 2, 3])
+    parser.add_argument("--row", nargs="*", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.row:
+        kind, depth, path, which = arguments.row
+        if kind == "eager":
+            print(json.dumps(eager_row(int(depth), path)))
+        else:
+            row = generation_row(kind, int(depth), path, which == "steep")
+            print(json.dumps(row))
+        return
+    cores = (
+        len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else (multiprocessing.cpu_count())
+    )
+    print(f"jax {jax.__version__}, {jax.devices()[0]}, {cores} cores")
+    depths = [5, 7] if arguments.quick else list(range(5, 14))
+    seconds = 60.0 if arguments.quick else arguments.seconds
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        # What is compiled for one row serves the next.
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(folder) / "jax"))
+        paths = {rule: evolved(rule, Path(folder)) for rule in ("emr", "es")}
+        for table, is_steep in ((1, False), (2, True)):
+            if table in arguments.tables:
+                what = "steep CPPNs" if is_steep else "CPPNs after ten generations"
+                print(
+                    f"\n{table}. a generation of XOR, population {POPULATION}, {what}"
+                )
+                rows += generations(paths, depths, seconds, is_steep)
+        if 3 in arguments.tables:
+            depth = 9 if arguments.quick else 13
+            print(f"\n3. eager, streamed: one genome, one source, depth {depth}")
+            row = in_own_process(["eager", str(depth), str(paths["emr"]), ""], 3600)
+            for name, value in row.items():
+                shown = mebibytes(value) + " MiB" if name == "peak" else value
+                print(f"{name:12} {shown}")
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(rows, indent=1))
+    if arguments.figure:
+        draw(rows, arguments.figure)
+
+
+if __name__ == "__main__":
+    main()
