@@ -13,6 +13,7 @@ from tests.network.support import (
     samples_for,
 )
 
+import substrax._memory as memory_module
 import substrax.network._evaluate as evaluate_module
 import substrax.network._pieces as pieces_module
 from substrax.network import Networks, Stepper, evaluate
@@ -195,6 +196,7 @@ def test_networks_in_pieces_are_the_same_to_the_bit(
         whole = evaluate(networks, samples, steps=steps)
         small = dataclasses.replace(networks, memory_budget=most * 256)
         with (
+            mock.patch.object(memory_module, "LEAST_BUDGET", 1),
             mock.patch.object(pieces_module, "_LEAST_LINKS", 1),
             mock.patch.object(pieces_module, "_LINKS_READ", 7),
             mock.patch.object(pieces_module, "_NODE_BYTES", 0),
@@ -210,6 +212,7 @@ def test_networks_in_pieces_are_the_same_to_the_bit(
 def test_network_whose_nodes_exceed_the_memory_is_refused() -> None:
     networks = dataclasses.replace(random_networks(3), memory_budget=100)
     with (
+        mock.patch.object(memory_module, "LEAST_BUDGET", 1),
         mock.patch.object(pieces_module, "_LEAST_LINKS", 1),
         pytest.raises(ValueError, match=r"nodes needs about .* memory_budget"),
     ):

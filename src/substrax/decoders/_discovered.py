@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._memory import Store
+from .._memory import Store, read_budget
 from ..cppn import Programs, activation_id
 from ..network import Networks, silence_unfed
 from ..substrate import (
@@ -34,7 +34,7 @@ def networks_of(
     dialect: str,
     is_acyclic: bool,
     steps: int,
-    memory_budget: int | None = None,
+    memory_budget: str | int = "auto",
 ) -> Networks:
     """Networks without biases on a wiring: one activation for all hidden nodes."""
     layout = wiring.layout
@@ -48,8 +48,7 @@ def networks_of(
         "rank": np.int64,
         "point": (np.float64, (2,)),
     }
-    limit = 1 << 62 if memory_budget is None else memory_budget // 16
-    nodes = Store(columns, limit)
+    nodes = Store(columns, read_budget(memory_budget) // 16)
     for begin, stop in _runs(bounds):
         offset = bounds[begin : stop + 1] - bounds[begin]
         point = np.empty((offset[-1], 2))
@@ -163,7 +162,7 @@ class Discovered(AbstractCPPNDecoder):
 
     def decode_programs(self, programs: Programs) -> Networks:
         engine = self.reading.ask(programs)
-        exploration = self._exploration().with_budget()
+        exploration = self._exploration()
         wiring = discover(engine, self.weight_map, self.layout, exploration)
         return networks_of(
             wiring,
@@ -173,7 +172,7 @@ class Discovered(AbstractCPPNDecoder):
             is_acyclic=isinstance(self.rule, ESRule)
             or self.rule.connections in _ACYCLIC,
             steps=self.steps,
-            memory_budget=int(exploration.memory_budget),
+            memory_budget=self.memory_budget,
         )
 
     def _exploration(self) -> Exploration:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._memory import forget_pages, joined
+from .._memory import forget_pages, joined, read_budget
 from ..cppn import ACTIVATION_NAMES, Dialect
 
 _LINKS_AT_A_TIME = 1 << 20
@@ -44,8 +44,8 @@ class Networks:
     """Activations that may occur; kernels are compiled for these."""
     steps: int = 1
     """Synchronous updates that a network with cycles makes for one input."""
-    memory_budget: int | None = None
-    """Bytes that evaluation stays below; None: half of the memory that is free."""
+    memory_budget: str | int = "auto"
+    """What evaluation stays below: bytes, `2GiB`, or half of what is free (`auto`)."""
 
     def __len__(self) -> int:
         return self.node_bounds.shape[0] - 1
@@ -110,9 +110,9 @@ class Networks:
         nodes = np.cumsum([0, *(p.node_bounds[-1] for p in parts)])
         links = np.cumsum([0, *(p.link_bounds[-1] for p in parts)])
 
+        limit = read_budget(first.memory_budget) // 16
+
         def together(name: str) -> np.ndarray:
-            budget = first.memory_budget
-            limit = 1 << 62 if budget is None else budget // 16
             return joined([getattr(p, name) for p in parts], limit)
 
         def bounds(name: str, offsets: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._memory import default_budget, forget_pages, show_bytes
+from .._memory import forget_pages, read_budget, show_bytes
 from ._networks import Networks
 from ._plan import Plan, activate_nodes, add_links, make_plan, run_ranks
 
@@ -30,17 +30,12 @@ _LEAST_LINKS = 1 << 20
 _LINKS_READ = 1 << 20
 
 
-def _budget(networks: Networks) -> int:
-    given = networks.memory_budget
-    return default_budget() if given is None else given
-
-
 def is_too_large(networks: Networks, lanes: int) -> bool:
     """Whether these networks exceed the memory if they are evaluated together."""
     num_links = int(networks.link_bounds[-1])
     if num_links <= _LEAST_LINKS:
         return False
-    return num_links * _LINK_BYTES > _budget(networks) // 2
+    return num_links * _LINK_BYTES > read_budget(networks.memory_budget) // 2
 
 
 def evaluate_in_pieces(
@@ -88,7 +83,7 @@ class _Large:
     """One network, and how its ranks are cut into pieces."""
 
     def __init__(self, network: Networks, lanes: int) -> None:
-        budget = _budget(network)
+        budget = read_budget(network.memory_budget)
         num_nodes = int(network.node_bounds[-1])
         needed = num_nodes * (_NODE_BYTES + _VALUES * lanes * network.dtype.itemsize)
         if needed > budget:
