@@ -8,6 +8,7 @@ from typing import Any
 
 from ..config import Experiment
 from ..evolve import GenerationRecord, RunDirectory
+from ..substrate import Estimate, Progress
 
 _RECENT = 20
 _LINE_EVERY = 10
@@ -25,6 +26,9 @@ class _Silent:
         return None
 
     def update(self, record: GenerationRecord) -> None:
+        return None
+
+    def progress(self, progress: Progress) -> None:
         return None
 
 
@@ -87,6 +91,16 @@ def _title(experiment: Experiment, directory: RunDirectory) -> list[str]:
     ]
 
 
+def _progress_line(progress: Progress) -> str:
+    """How far a long discovery is, and how long it will take, if anybody knows."""
+    done = f"{progress.genomes_done} of {progress.num_genomes} genomes"
+    total = None if progress.estimate is None else progress.estimate.queries
+    asked = f"{progress.queries:,}" + (f" of {total:,}" if total else "") + " queries"
+    left = progress.left
+    rest = "not known yet" if left is None else f"about {_duration(left)}"
+    return f"{done}, {asked}, {_duration(progress.seconds)}; still to go: {rest}"
+
+
 class _PlainLines(_Silent):
     """Lines for a file or a pipe: where something improved, and now and then."""
 
@@ -95,6 +109,17 @@ class _PlainLines(_Silent):
         self._estimate = _Estimate(experiment.run.generations)
         self._last_ever: float | None = None
         self._last_line = 0.0
+        self._last_progress = time.monotonic()
+        self._announced: Estimate | None = None
+
+    def progress(self, progress: Progress) -> None:
+        if progress.estimate is not None and progress.estimate != self._announced:
+            self._announced = progress.estimate
+            print(f"estimate: {progress.estimate}", flush=True)
+        now = time.monotonic()
+        if now - max(self._last_progress, self._last_line) > _LINE_SECONDS:
+            self._last_progress = now
+            print(f"  discovering: {_progress_line(progress)}", flush=True)
 
     def __enter__(self) -> "_PlainLines":
         print(*self._title, sep="\n")
@@ -137,6 +162,7 @@ class _Live:
         self._generations = experiment.run.generations
         self._estimate = _Estimate(self._generations)
         self._record: GenerationRecord | None = None
+        self._progress: Progress | None = None
         self._began = time.monotonic()
         self._live = Live(get_renderable=self._render, refresh_per_second=4)
 
@@ -155,12 +181,25 @@ class _Live:
     def update(self, record: GenerationRecord) -> None:
         self._estimate.add(record)
         self._record = record
+        self._progress = None
+
+    def progress(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def _progress_rows(self) -> list[tuple[str, str]]:
+        progress = self._progress
+        if progress is None or progress.seconds < 2.0:
+            return []
+        rows = [("discovering", _progress_line(progress))]
+        if progress.estimate is not None:
+            rows.append(("estimate", str(progress.estimate)))
+        return rows
 
     def _rows(self) -> list[tuple[str, str]]:
         record = self._record
         elapsed = _duration(time.monotonic() - self._began)
         if record is None:
-            return [("compiling ...", elapsed)]
+            return [("compiling ...", elapsed), *self._progress_rows()]
         estimate = self._estimate
         return [
             ("generation", f"{record.generation + 1} of {self._generations}"),
@@ -192,6 +231,7 @@ class _Live:
                 f"{estimate.compile_seconds:.1f} s compiling, "
                 f"at most {_duration(estimate.left(record))} left",
             ),
+            *self._progress_rows(),
         ]
 
     def _render(self) -> Any:

@@ -11,13 +11,21 @@ from typing import Any
 
 from ..config import Experiment, load_experiment, load_run
 from ..evolve import GenerationRecord, Result, RunDirectory, StopReason
+from ..substrate import watch_discovery
 from ._cache import use_cache
 from ._display import make_display
 from ._inspect import summary_lines, write_report_at
 
+GRACE = 4.0
+"""Seconds that a generation may still take once the run is to stop."""
+
 
 class _Interruption:
-    """Ctrl-C, or SIGTERM, asks the run to end after its generation; twice, at once."""
+    """Ctrl-C, or SIGTERM, asks the run to end after its generation; twice, at once.
+
+    A generation that takes longer than some seconds more is given up: the run goes on
+    from the checkpoint before it.
+    """
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -26,8 +34,11 @@ class _Interruption:
         if self.signal is not None:
             raise KeyboardInterrupt
         self.signal = number
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, GRACE)
         print(
-            "\nsubstrax: stopping after this generation (again: at once) ...",
+            "\nsubstrax: stopping after this generation (again, or if that takes "
+            "longer: at once) ...",
             file=sys.stderr,
             flush=True,
         )
@@ -37,11 +48,15 @@ class _Interruption:
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        numbers = (signal.SIGINT, signal.SIGTERM)
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if hasattr(signal, "SIGALRM"):
+            numbers.append(signal.SIGALRM)
         before = {n: signal.signal(n, self) for n in numbers}
         try:
             yield
         finally:
+            if hasattr(signal, "setitimer"):
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
             for number, handler in before.items():
                 signal.signal(number, handler)
 
@@ -99,10 +114,18 @@ def _go(
     display = make_display(
         experiment, directory, is_quiet=arguments.quiet, is_json=arguments.json
     )
-    with interruption.watch(), display:
-        result = experiment.evolve(
-            directory=directory, callbacks=[display.update, interruption.callback]
+    try:
+        with interruption.watch(), display, watch_discovery(display.progress):
+            result = experiment.evolve(
+                directory=directory, callbacks=[display.update, interruption.callback]
+            )
+    except KeyboardInterrupt:
+        print(
+            "substrax: stopped within a generation. All before it is saved: `substrax "
+            f"resume {directory.path}` goes on from there.",
+            file=sys.stderr,
         )
+        return 128 + (interruption.signal or signal.SIGINT)
     if not arguments.quiet:
         _tell(experiment, directory, result, arguments)
     if arguments.report:
