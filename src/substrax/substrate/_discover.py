@@ -191,15 +191,22 @@ def _announce(
 ) -> None:
     """Says what a population needs, as soon as that is known and more than memory."""
     positions = phases.found.sorted.size
-    to_outputs = positions * len(phases.keys.layout.outputs)
-    asked = int(pairs.sum()) + to_outputs
+    layout = phases.keys.layout
+    links = int(pairs.sum()) + positions * len(layout.outputs)
     # What was asked up to here will be asked once more, by fewer genomes at a time.
+    asked = links + queries.count
+    rest = meter.num_genomes / pairs.size
     estimate = Estimate(
-        pairs.size, positions, asked + queries.count, asked + positions, budget
+        num_genomes=meter.num_genomes,
+        positions=round(positions * rest),
+        queries=round(asked * rest),
+        links=round((links + positions * len(layout.inputs)) * rest),
+        memory_budget=budget,
+        num_known=pairs.size,
     )
-    _logger.info("%s", estimate)
     if meter.estimate is None:
         meter.expect(estimate, queries.count)
+        _logger.info("%s", estimate)
 
 
 def _runs(

@@ -26,9 +26,13 @@ class Estimate:
     queries: int | None
     links: int | None
     memory_budget: int
+    num_known: int
+    """Genomes whose positions are known; for the others the same is supposed."""
 
     def __str__(self) -> str:
         text = f"{self.num_genomes} genomes with {self.positions:,} positions"
+        if self.num_known < self.num_genomes:
+            text = f"judging by {self.num_known} of them, {text}"
         if self.queries is None or self.links is None:
             return f"{text}; how many links join them is not known before"
         size = LINK_BYTES * self.links
