@@ -26,7 +26,6 @@ from substrax.cppn import QueryEngine
 from substrax.substrate import EMRRule, WeightMap, num_cells
 from substrax.substrate._connections import UPWARDS
 from substrax.substrate._fields import (
-    EagerValues,
     Fields,
     FrontierValues,
     Quads,
@@ -47,6 +46,7 @@ class CountedValues:
     def __init__(self, values: Values, asked: Counter[int]) -> None:
         self.values = values
         self.asked = asked
+        self.wants_everything = values.wants_everything
 
     def at(self, quads: Quads) -> np.ndarray:
         self.asked[quads.level] += 4 * quads.num
@@ -81,7 +81,7 @@ def explore(engine: QueryEngine, fields: Fields, rule: EMRRule, brute: bool) -> 
     for begin in range(0, fields.num, BATCH):
         part = fields.part(begin, min(begin + BATCH, fields.num))
         if brute:
-            values = EagerValues(queries, part, rule.depth)
+            values = FrontierValues(queries, part, wants_everything=True)
         else:
             values = CountedValues(FrontierValues(queries, part), asked)
         found = rule.explore(queries, part, values, UPWARDS, MAX_QUADS)
