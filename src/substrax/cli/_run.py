@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -35,7 +36,8 @@ class _Interruption:
             raise KeyboardInterrupt
         self.signal = number
         if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, GRACE)
+            # Again and again: what is raised within a callback of JAX gets lost.
+            signal.setitimer(signal.ITIMER_REAL, GRACE, 1.0)
         print(
             "\nsubstrax: stopping after this generation (again, or if that takes "
             "longer: at once) ...",
@@ -125,7 +127,10 @@ def _go(
             f"resume {directory.path}` goes on from there.",
             file=sys.stderr,
         )
-        return 128 + (interruption.signal or signal.SIGINT)
+        # A kernel may still be running, and would find its memory gone.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(128 + (interruption.signal or signal.SIGINT))
     if not arguments.quiet:
         _tell(experiment, directory, result, arguments)
     if arguments.report:
