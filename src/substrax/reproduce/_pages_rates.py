@@ -66,6 +66,7 @@ def rates_page(results: Results) -> Page:
                     here.text(),
                     early.text() if within else "",
                     _generation(results, problem=problem, connections=name),
+                    median(results, "best_fitness", problem=problem, connections=name),
                     spread_text(
                         results.values(
                             "seconds_per_generation", problem=problem, connections=name
@@ -84,7 +85,8 @@ def rates_page(results: Results) -> Page:
     table = Table.of(
         "Runs that solved their problem",
         ("problem", "configuration", "solved", limit, "median generation",
-         "a generation", "paper", "against feedforward (Fisher)"),
+         "median best fitness", "a generation", "paper",
+         "against feedforward (Fisher)"),
         rows,
         (
             "With 95 % intervals of Wilson. Tests are two-sided; p-values are "
@@ -256,6 +258,8 @@ def comparison_page(results: Results) -> Page:
         slow = results.values("seconds", arm=baseline, depth=depth)
         for arm in arms:
             fast = results.values("seconds", arm=arm, depth=depth)
+            if not fast:
+                continue
             keys.append((depth, arm, slow, fast))
             tests.append(mann_whitney(slow, fast, "greater"))
             factors[arm] += [
@@ -273,8 +277,8 @@ def comparison_page(results: Results) -> Page:
                 "quadtree."
             )
     for arm in arms:
-        points = [ratio_of_medians(k[2], k[3]) for k in keys if k[1] == arm]
-        kept = [(d, r) for d, r in zip(depths, points, strict=True) if r.value > 0]
+        points = [(k[0], ratio_of_medians(k[2], k[3])) for k in keys if k[1] == arm]
+        kept = [(d, r) for d, r in points if r.value > 0]
         series.append(
             Series(
                 f"quadtree / {arm}",

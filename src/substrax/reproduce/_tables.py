@@ -100,4 +100,4 @@ def seconds(value: float | int | None) -> str | None:
         return f"{value / 3600:,.1f} h"
     if value >= 100:
         return f"{value:.0f} s"
-    return f"{value * 1e3:.0f} ms" if value < 0.1 else f"{value:.2f} s"
+    return f"{value * 1e3:.3g} ms" if value < 0.1 else f"{value:.2f} s"
