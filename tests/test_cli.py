@@ -3,6 +3,8 @@
 import copy
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,15 @@ def test_an_unknown_activation_in_a_case_gets_a_suggestion(cases, write, capsys)
     changed[0]["cppn"]["nodes"][0]["activation"] = "tanhh"
     assert main(["verify", write(changed)]) == 2
     assert "did you mean 'tanh'" in capsys.readouterr().err
+
+
+def test_a_misspelt_experiment_is_told_before_jax_is_imported():
+    program = (
+        "import sys; from substrax.cli import main; status = main(['run', 'xorr']); "
+        "print(status, 'jax' in sys.modules, 'numpy' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["2", "False", "False"]
+    assert "there is no experiment 'xorr' (did you mean 'xor'?)" in done.stderr

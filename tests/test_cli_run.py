@@ -1,6 +1,7 @@
 """`substrax run`, `resume`, `show`, `export`, `list`: as a person meets them."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ import pytest
 import safetensors.numpy
 
 from substrax.cli import main
-from substrax.evolve import RunDirectory
+from substrax.evolve import TIMES, RunDirectory, StopReason
 from substrax.network import from_json
 
 pytestmark = pytest.mark.xdist_group("cli")
@@ -56,6 +57,20 @@ def test_json_is_a_line_for_each_generation_and_the_result(tmp_path, capsys):
     result = lines[-1]["result"]
     assert result["reason"] == "generations" and result["is_solved"] is False
     assert result["directory"] == str(path)
+
+
+def test_why_it_stopped_is_kept_and_shown(tmp_path, ran, capsys):
+    directory = RunDirectory(ran)
+    assert directory.stop_reason() is StopReason.GENERATIONS
+    assert main(["show", str(ran)]) == 0
+    assert "stopped because all generations were run" in capsys.readouterr().out
+    directory.write_stop_reason(None)  # as while it goes on, or after it was killed
+    assert main(["show", str(ran), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["stopped"] is None
+    assert main(["show", str(ran)]) == 0
+    assert "still running, or killed" in capsys.readouterr().out
+    assert main(["resume", str(ran), "--quiet"]) == 0
+    assert directory.stop_reason() is StopReason.GENERATIONS
 
 
 def test_resume_goes_on_and_keeps_the_new_limit(ran, capsys):
@@ -221,3 +236,35 @@ def test_the_next_directory_is_free(tmp_path, monkeypatch, capsys):
         "xor-seed0",
         "xor-seed0-2",
     }
+
+
+@pytest.mark.slow
+def test_a_damaged_compilation_cache_is_made_anew(tmp_path):
+    """Half an entry, as a process leaves it that is killed while writing."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("JAX_")}
+    environment |= {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    words = ["run", "xor", *SMALL, "--generations", "2", "--json"]
+
+    def run(name: str) -> list[dict]:
+        done = subprocess.run(
+            [sys.executable, "-m", "substrax.cli", *words, "--out", tmp_path / name],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stderr == ""
+        lines = [json.loads(line) for line in done.stdout.splitlines()[:-1]]
+        return [{k: v for k, v in x.items() if k not in TIMES} for x in lines]
+
+    def entries():
+        return [p for p in (tmp_path / "cache").rglob("*-cache") if p.stat().st_size]
+
+    expected = run("first")
+    assert entries()
+    for path in entries():
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    assert run("second") == expected  # compiles, and throws the halves away
+    assert run("third") == expected  # keeps whole ones
+    assert entries()
+    assert run("fourth") == expected

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jax
 import pytest
+import safetensors.numpy
 
 from substrax.evolve import RunDirectory
 
@@ -98,6 +99,29 @@ def test_killed_once_a_run_ends_the_same(tmp_path, expected):
     assert 0 < kill_somewhere(words, random.Random(7), path) < 40
     finish("resume", str(path))
     assert contents(path) == expected
+
+
+@pytest.mark.slow
+def test_killed_while_capacities_grow_a_run_ends_the_same(tmp_path):
+    """Genomes start with room for hardly more than they have, and grow fast."""
+    words = ["run", "xor", *RUN[:-4], "--max_nodes", "5", "--max_links", "6"]
+    words += ["--add_node_rate", "0.8", "--delete_node_rate", "0"]
+    words[words.index("--generations") + 1] = "24"
+    finish(*words, "--out", str(tmp_path / "whole"))
+    path, draw = tmp_path / "run", random.Random(11)
+    shapes = set()
+    kill_somewhere([*words, "--out", str(path)], draw, path)
+    for _ in range(4):
+        shapes |= {size_of(p) for p in (path / "checkpoints").glob("*.safetensors")}
+        kill_somewhere(["resume", str(path)], draw, path)
+    finish("resume", str(path))
+    shapes |= {size_of(p) for p in (path / "checkpoints").glob("*.safetensors")}
+    assert len(shapes) > 1, "capacities did not grow"
+    assert contents(path) == contents(tmp_path / "whole")
+
+
+def size_of(checkpoint: Path) -> tuple[int, ...]:
+    return safetensors.numpy.load_file(checkpoint)["population.node_id"].shape
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import __version__
+from ..experiments import read_experiment
 from ._flags import take_settings
 
 _RUN_HELP = """\
@@ -155,6 +156,8 @@ def _dispatch(words: Sequence[str]) -> int:
     arguments = _parser().parse_args(words)
     arguments.settings = settings
     command = arguments.command
+    if getattr(arguments, "experiment", None) is not None:
+        read_experiment(arguments.experiment)  # before JAX is imported
     if command in ("run", "resume"):
         from . import _run
 

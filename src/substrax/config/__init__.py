@@ -1,8 +1,8 @@
 """Experiments: TOML to checked settings to objects, and back."""
 
+from ..experiments import builtin_experiments as builtin_experiments
 from ._experiment import Experiment as Experiment
 from ._experiment import Parts as Parts
-from ._experiment import builtin_experiments as builtin_experiments
 from ._experiment import load_experiment as load_experiment
 from ._experiment import load_run as load_run
 from ._schema import DECODERS as DECODERS

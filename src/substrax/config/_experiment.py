@@ -1,20 +1,20 @@
 """An experiment: everything that a run depends on, checked."""
 
 import dataclasses
-import importlib.resources
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
+from .._suggest import suggest
 from ..decoders import AbstractDecoder
 from ..evolve import Callback, Result, RunDirectory, evolve
+from ..experiments import read_experiment
 from ..neat import NEAT
 from ..problems import AbstractProblem
 from . import _schema
 from ._build import build_decoder, build_neat, build_problem
 from ._schema import DECODERS, DEFAULT_DECODER, DEFAULT_PRESET, RunSettings
-from ._settings import Section, Setting, suggest
+from ._settings import Section, Setting
 from ._toml import dump_toml, flatten, parse_toml
 
 ALIASES = {
@@ -280,36 +280,10 @@ def _setting_of_decoder(key: str, decoder: str, name: str) -> Setting:
     return settings[f"decoder.{name}"]
 
 
-def builtin_experiments() -> dict[str, str]:
-    """The text of each experiment that comes with the package, by name."""
-    folder = importlib.resources.files("substrax") / "experiments"
-    paths = sorted(folder.iterdir(), key=lambda path: path.name)
-    return {
-        path.name.removesuffix(".toml"): path.read_text()
-        for path in paths
-        if path.name.endswith(".toml")
-    }
-
-
 def load_experiment(name_or_path: str | os.PathLike[str]) -> Experiment:
     """An experiment that comes with the package, by name, or one in a TOML file."""
-    name = os.fspath(name_or_path)
-    builtin = builtin_experiments()
-    if name in builtin:
-        return Experiment.from_toml(builtin[name], name=name)
-    path = Path(name)
-    if path.suffix != ".toml" and not path.exists():
-        raise ValueError(
-            f"there is no experiment {name!r}{suggest(name, builtin)}. Known are "
-            f"{', '.join(builtin)}; or give a TOML file."
-        )
-    try:
-        text = path.read_text()
-    except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not valid TOML: it is not UTF-8.") from error
-    return Experiment.from_toml(text, name=str(path))
+    name, text = read_experiment(name_or_path)
+    return Experiment.from_toml(text, name=name)
 
 
 def load_run(directory: str | os.PathLike[str]) -> tuple[Experiment, RunDirectory]:

@@ -4,6 +4,7 @@ import dataclasses
 import typing
 from typing import Any
 
+from .._suggest import suggest
 from ..cppn import COORDINATES, DIALECTS
 from ..decoders import (
     CPPNReading,
@@ -17,7 +18,7 @@ from ..evolve import MAX_CACHED_BYTES
 from ..neat import NEATConfig, presets
 from ..problems import PROBLEMS
 from ..substrate import CONFIGURATIONS, STRATEGIES, Layout, line
-from ._settings import Setting, setting_of, suggest
+from ._settings import Setting, setting_of
 
 DECODERS = ("direct", "hyperneat", "es", "emr")
 """Names of decoders."""

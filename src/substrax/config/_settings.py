@@ -1,12 +1,13 @@
 """One setting: its type, how a person's value is understood, what is said if not."""
 
 import dataclasses
-import difflib
 import math
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+from .._suggest import suggest
 
 NONE = "none"
 """How "no value" is written, since TOML has no word for it."""
@@ -113,9 +114,3 @@ def setting_of(key: str, annotation: Any, default: Any) -> Setting | None:
     if annotation not in _NAMES:
         return None
     return Setting(key, annotation, default, (), is_list, is_optional)
-
-
-def suggest(name: Any, known: Iterable[str]) -> str:
-    """What was perhaps meant, ready to stand in a sentence."""
-    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.6)
-    return f" (did you mean {close[0]!r}?)" if close else ""
