@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 comma  := ,
 
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
 # Two workers: the suite is bound by compilation, which uses several threads
 # itself. `make test PYTEST_WORKERS=0` runs all tests in one process.
