@@ -43,7 +43,7 @@ def use_cache() -> None:
     except OSError:
         return  # no home to write to: every run compiles
     jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     _forget_damaged(folder)
 
 
