@@ -69,12 +69,15 @@ format: $(STAMP)-bench+lint+test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Compiling NEAT dominates its tests, and they are about its logic: hence less
-# optimisation there. Everything else is tested as users run it.
+# Numbers are tested as users get them. Where evolution's logic is tested, compiling it
+# takes most of the time: hence less optimisation there.
+LOGIC_TESTS := tests/neat tests/evolve tests/report tests/problems tests/reproduce \
+    tests/test_cli.py tests/test_cli_bench.py tests/test_cli_run.py tests/test_examples.py
+
 test: lint
-	$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS) --ignore=tests/neat
+	$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS) $(LOGIC_TESTS:%=--ignore=%)
 	XLA_FLAGS=--xla_backend_optimization_level=0 \
-	    $(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS) tests/neat
+	    $(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS) $(LOGIC_TESTS)
 
 test-slow: $(STAMP)-bench+lint+test
 	$(BIN)/python -m pytest -m slow $(PYTEST_FLAGS)

@@ -42,8 +42,8 @@ def test_every_example_is_tested():
 
 
 # Each compiles NEAT for sizes of its own.
-QUICK_ENOUGH = {"xor_emr", "recurrent_cartpole"}
-SLOW_DOCUMENTS = {"problems.md", "report.md", "neat.md", "decoders.md"}
+QUICK_ENOUGH = {"xor_emr"}
+SLOW_DOCUMENTS = {"index.md", "problems.md", "report.md", "neat.md", "decoders.md"}
 
 
 def marks(is_slow: bool) -> list[pytest.MarkDecorator]:
