@@ -13,8 +13,8 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-v
 # itself. `make test PYTEST_WORKERS=0` runs all tests in one process.
 PYTEST_WORKERS ?= 2
 PYTEST_ARGS    ?=
-# loadgroup: tests of one group share a worker, and what it has compiled
-PYTEST_FLAGS    = -n $(PYTEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
+# loadfile: tests of one file share a worker, and what it has compiled
+PYTEST_FLAGS    = -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 .PHONY: help demo test test-slow lint format docs bench clean
 

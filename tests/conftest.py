@@ -60,16 +60,3 @@ def getkey() -> Callable[[], Key[Array, ""]]:
 
     stream = keys()
     return lambda: next(stream)
-
-
-SHARING = {"test_examples", "test_cli_run"}
-
-
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a run, or what it compiles, share a worker."""
-    for item in items:
-        if item.path.parent.name == "report":
-            item.add_marker(pytest.mark.xdist_group("report"))
-        elif item.path.parent.name == "evolve" or item.path.stem in SHARING:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))

@@ -27,7 +27,6 @@ from substrax.neat import grow
 
 from .support import parts, timeless
 
-pytestmark = pytest.mark.xdist_group("evolve")
 
 GENERATIONS = 6
 

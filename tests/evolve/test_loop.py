@@ -16,8 +16,6 @@ from substrax.substrate import EMRRule
 
 from .support import Problem, SumOfWeights, parts, timeless
 
-pytestmark = pytest.mark.xdist_group("evolve")
-
 
 @pytest.fixture(scope="module")
 def result():

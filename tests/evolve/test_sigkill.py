@@ -16,7 +16,6 @@ from substrax.evolve import RunDirectory
 
 from .support import timeless
 
-pytestmark = pytest.mark.xdist_group("sigkill")
 
 RUN = [
     "--rule", "direct", "--preset", "neat_python", "--population", "24",
