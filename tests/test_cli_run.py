@@ -13,7 +13,6 @@ from substrax.cli import main
 from substrax.evolve import TIMES, RunDirectory, StopReason
 from substrax.network import from_json
 
-
 SMALL = [
     "--depth", "2", "--population", "16", "--max_nodes", "16", "--max_links", "32",
     "--target", "2",

@@ -27,7 +27,6 @@ from substrax.neat import grow
 
 from .support import parts, timeless
 
-
 GENERATIONS = 6
 
 

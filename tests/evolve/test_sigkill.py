@@ -16,7 +16,6 @@ from substrax.evolve import RunDirectory
 
 from .support import timeless
 
-
 RUN = [
     "--rule", "direct", "--preset", "neat_python", "--population", "24",
     "--generations", "40", "--target", "2", "--max_nodes", "16", "--max_links", "32",
