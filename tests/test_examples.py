@@ -41,7 +41,14 @@ def test_every_example_is_tested():
 
 # Each compiles NEAT for sizes of its own.
 QUICK_ENOUGH = {"xor_emr"}
-SLOW_DOCUMENTS = {"index.md", "problems.md", "report.md", "neat.md", "decoders.md"}
+SLOW_DOCUMENTS = {
+    "index.md",
+    "running.md",
+    "problems.md",
+    "report.md",
+    "neat.md",
+    "decoders.md",
+}
 
 
 def marks(is_slow: bool) -> list[pytest.MarkDecorator]:

@@ -91,6 +91,7 @@ def test_killed_again_and_again_a_run_ends_the_same(tmp_path, expected, seed):
     assert contents(path) == expected, reached
 
 
+@pytest.mark.slow
 def test_killed_once_a_run_ends_the_same(tmp_path, expected):
     path = tmp_path / "run"
     words = ["run", "xor", *RUN, "--out", str(path)]

@@ -127,6 +127,7 @@ def test_equally_fit_parents_never_make_a_cycle_or_a_double_link():
     assert_valid(children, CONFIG)
 
 
+@pytest.mark.slow
 def test_a_child_of_equals_that_does_not_fit_is_flagged():
     a = make_genome(
         [(0, 0, 2, 1.0, True), (1, 0, 3, 1.0, True)], hidden=[3], max_links=2

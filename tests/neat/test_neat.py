@@ -178,6 +178,7 @@ def test_no_key_is_used_twice(neat, start):
         )
 
 
+@pytest.mark.slow
 def test_capacities_grow_when_needed_and_a_larger_capacity_gives_the_same_bits(
     neat, start
 ):
@@ -338,6 +339,7 @@ def test_every_preset_builds_and_can_be_changed(name):
 @pytest.mark.parametrize(
     "name", [pytest.param("stanley2002", marks=pytest.mark.slow), "neat_python"]
 )
+@pytest.mark.slow
 def test_presets_run(name):
     # The two that between them take every branch.
     config = presets.PRESETS[name](
