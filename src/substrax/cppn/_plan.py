@@ -17,7 +17,7 @@ from ._kernel import (
     Plan,
 )
 
-_CAPACITIES = (1 << 10, 1 << 15)
+BLOCK_CAPACITIES = (1 << 10, 1 << 15)
 """Blocks that one kernel call takes; a run needs no more than six of all sizes."""
 
 
@@ -42,12 +42,13 @@ def plan_blocks(
     cut: Cut,
     num_queries: int = 1,
     first_target: Int[np.ndarray, " runs"] | None = None,
+    min_blocks: int = 0,
 ) -> Plan:
     """Cuts consecutive runs of questions, each of one genome, into blocks.
 
     Large blocks first; a remainder that fills more than half of a block takes that
     block, anything less is left to the next smaller size. Runs that are ranges have a
-    first target each.
+    first target each. There is room for `min_blocks` blocks at least.
     """
     run_begin = np.cumsum(counts) - counts
     num_runs = counts.size
@@ -73,7 +74,7 @@ def plan_blocks(
     bounds = np.zeros(len(blocks_by_size) + 1, np.int32)
     np.cumsum(take.sum(axis=1), out=bounds[1:])
     num_blocks = int(bounds[-1])
-    capacity = next(c for c in _CAPACITIES if c >= num_blocks)
+    capacity = next(c for c in BLOCK_CAPACITIES if c >= max(num_blocks, min_blocks))
     blocks = np.zeros((capacity, 5), np.int32)
     take = take.ravel()
     piece = np.repeat(np.arange(take.size), take)

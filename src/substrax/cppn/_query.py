@@ -29,11 +29,14 @@ from ._kernel import (
     Tables,
     run_queries,
 )
-from ._plan import ACCELERATOR, CPU, Cut, plan_blocks
+from ._plan import ACCELERATOR, BLOCK_CAPACITIES, CPU, Cut, plan_blocks
 from ._program import Programs
 
 _CHUNK_SIZES = (1 << 12, 1 << 18)
 """Queries that one kernel call takes: a batch is padded to one of these."""
+
+_FEW_POINTS = 1 << 15
+"""The smallest table of points that ranges refer to."""
 
 _MAX_RUNS = 1 << 12
 """Runs (of queries of one genome) that one kernel call takes."""
@@ -272,7 +275,11 @@ class QueryEngine:
         """
         total = int(counts.sum())
         result = np.empty((self.programs.num_outputs, total), self.dtype)
-        length = _round_up(target.shape[0] + TAIL, 4096)
+        length = _FEW_POINTS
+        while length < target.shape[0] + TAIL:
+            length *= (
+                16  # each size is a kernel to compile; what is unused costs little
+            )
         table = np.zeros((length, 2), self.dtype)
         table[: target.shape[0]] = target
         ends = np.cumsum(counts)
@@ -281,10 +288,15 @@ class QueryEngine:
             runs = slice(first, first + some.size)
             skipped = np.maximum(begin - (ends[runs] - counts[runs]), 0)
             origin = _pad(source[runs].astype(self.dtype), _MAX_RUNS)
-            plan = plan_blocks(
-                some, lengths, self._cut, first_target=first_target[runs] + skipped
-            )
             chunk = next(c for c in _CHUNK_SIZES if c >= stop - begin)
+            plan = plan_blocks(
+                some,
+                lengths,
+                self._cut,
+                first_target=first_target[runs] + skipped,
+                # One capacity for large chunks: the other would be one kernel more.
+                min_blocks=0 if chunk == _CHUNK_SIZES[0] else BLOCK_CAPACITIES[-1],
+            )
             questions = Ranges(origin, table)
             self._run(plan, questions, Kind(), chunk + TAIL, result[:, begin:stop])
         return result
