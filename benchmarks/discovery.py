@@ -41,7 +41,7 @@ from substrax.decoders import (
 )
 from substrax.neat import NEAT, Genome, presets
 from substrax.network import evaluate
-from substrax.reproduce import Sheet
+from substrax.reproduce import Sheet, best_seconds
 from substrax.substrate import (
     EMRRule,
     ESRule,
@@ -128,16 +128,6 @@ def as_vector(genome: Genome, g: int, max_depth: int) -> dict[str, Any]:
             "activation": "sigmoid",
         },
     }
-
-
-def best_seconds(function: Any, repeats: int) -> float:
-    function()
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - began)
-    return min(times)
 
 
 def compare_quadtree(quick: bool, sheet: Sheet) -> None:

@@ -2,6 +2,7 @@
 
 from ._evolution import Abandoned as Abandoned
 from ._extras import require_extras as require_extras
+from ._machine import best_seconds as best_seconds
 from ._machine import machine_facts as machine_facts
 from ._machine import machine_lines as machine_lines
 from ._paper import paper_numbers as paper_numbers

@@ -3,12 +3,25 @@
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from ..report import PAGE, new_figure, save_figure, style
 
 # Okabe & Ito (2008): told apart by readers of any colour vision
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _MARKERS = "osD^vPX"
+
+
+@runtime_checkable
+class Estimate(Protocol):
+    """A number with the interval that it lies in."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +38,18 @@ class Series:
     high: Sequence[float | int] | None = None
     is_paper: bool = False
     is_band: bool = False
+
+    @staticmethod
+    def of_estimates(
+        name: str, x: Sequence[float | int], estimates: Sequence[Estimate]
+    ) -> "Series":
+        return Series(
+            name,
+            x,
+            [estimate.value for estimate in estimates],
+            [estimate.low for estimate in estimates],
+            [estimate.high for estimate in estimates],
+        )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,6 +4,8 @@ import datetime
 import importlib.metadata
 import os
 import platform
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +68,14 @@ def machine_lines(facts: dict[str, Any]) -> list[str]:
         + facts["system"],
         f"Python {facts['python']}, {versions}",
     ]
+
+
+def best_seconds(function: Callable[[], object], repeats: int = 3) -> float:
+    """The shortest of some calls, after one that may compile."""
+    function()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - began)
+    return min(times)

@@ -13,10 +13,9 @@ from ._page import (
     upper,
 )
 from ._pages_time import (
+    generation_series,
     is_quadtree,
-    over_depth,
-    paper_series,
-    same_genomes_table,
+    same_genomes_tables,
     slower,
 )
 from ._paper import paper_numbers, paper_row
@@ -26,7 +25,7 @@ from ._tables import Table, seconds
 
 def panel_page(results: Results) -> Page:
     """Table 7: the firm panel by depth."""
-    rows, worse, series = [], [], []
+    rows, worse = [], []
     for depth in sorted(results.distinct("depth")):
         paper = paper_row("table7", depth=depth)
         for arm in results.arms():
@@ -55,12 +54,6 @@ def panel_page(results: Results) -> Page:
             if not is_slow:
                 theirs = paper.get("es" if "es" in arm.split(",")[0] else "gpu")
                 worse += slower(here, theirs, f"D = {depth}, {arm}", "in the paper")
-    for arm in results.arms():
-        series.append(over_depth(results, arm, "seconds_per_generation"))
-    series += [
-        paper_series("table7", name, label)
-        for name, label in (("es", "paper, ES-HN"), ("gpu", "paper, EMR on a GPU"))
-    ]
     table = Table.of(
         "The firm panel",
         ("D", "arm", "runs", "a generation", "compiling (cold)", "peak MiB",
@@ -75,14 +68,13 @@ def panel_page(results: Results) -> Page:
         ),
     )  # fmt: skip
     figure = Figure(
-        series,
+        generation_series(results, "table7"),
         "depth D",
         "seconds per generation",
         "Seconds per generation on the firm panel over depth, beside the paper's.",
         is_log=True,
     )
-    more = same_genomes_table(results)
-    return Page((table, *([more] if more else [])), figure, tuple(worse))
+    return Page((table, *same_genomes_tables(results)), figure, tuple(worse))
 
 
 def _range_text(values: list[float]) -> str:

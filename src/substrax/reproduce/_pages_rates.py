@@ -4,7 +4,7 @@ from typing import Any
 
 from ._figures import Figure, Series
 from ._page import Page, bound_mark, median, spread_text
-from ._pages_time import baseline_arm, same_genomes_table
+from ._pages_time import baseline_arm, same_genomes_tables
 from ._paper import paper_numbers, paper_row
 from ._results import Results
 from ._statistics import (
@@ -34,55 +34,49 @@ def _generation(results: Results, **where: Any) -> float | None:
 
 def rates_page(results: Results) -> Page:
     """Table 3: connection configurations across problems."""
-    numbers = paper_numbers()["table3"]
-    printed, runs = numbers["rates"], numbers["runs"]
-    within = results.plan.within
-    configurations = results.distinct("connections")
-    problems = results.distinct("problem")
     rates = {
-        (p, c): _rate(results, problem=p, connections=c)
-        for p in problems
-        for c in configurations
+        (problem, name): _rate(results, problem=problem, connections=name)
+        for problem in results.distinct("problem")
+        for name in results.distinct("connections")
     }
-    others = [(p, c) for p in problems for c in configurations if c != "feedforward"]
-    tests = dict(
-        zip(
-            others,
-            holm([fisher(rates[key], rates[key[0], "feedforward"]) for key in others]),
-            strict=True,
-        )
-    )
-    rows, worse = [], []
-    for problem in problems:
-        for name in configurations:
-            theirs = printed[name].get(problem)
-            here = rates[problem, name]
-            early = _rate(results, within, problem=problem, connections=name)
-            test = tests.get((problem, name))
-            rows.append(
-                (
-                    problem,
-                    name,
-                    here.text(),
-                    early.text() if within else "",
-                    _generation(results, problem=problem, connections=name),
-                    median(results, "best_fitness", problem=problem, connections=name),
-                    spread_text(
-                        results.values(
-                            "seconds_per_generation", problem=problem, connections=name
-                        )
-                    ),
-                    _percent(theirs, runs),
-                    test.text() if test else "",
-                )
+    printed, runs = (paper_numbers()["table3"][key] for key in ("rates", "runs"))
+    worse = [
+        f"{problem}, {name}: {here.text()} here, {theirs} % of {runs} in the paper."
+        for (problem, name), here in rates.items()
+        if (theirs := printed[name].get(problem)) is not None
+        and here.value * 100 < theirs
+    ]
+    tables = (_configurations_table(results, rates), _recounted_table(results))
+    return Page(tables, _configurations_figure(results, rates), tuple(worse))
+
+
+def _configurations_table(
+    results: Results, rates: dict[tuple[str, str], Rate]
+) -> Table:
+    numbers = paper_numbers()["table3"]
+    within = results.plan.within
+    others = [key for key in rates if key[1] != "feedforward"]
+    tests = holm([fisher(rates[key], rates[key[0], "feedforward"]) for key in others])
+    test_of = dict(zip(others, tests, strict=True))
+    rows = []
+    for (problem, name), here in rates.items():
+        where = {"problem": problem, "connections": name}
+        test = test_of.get((problem, name))
+        rows.append(
+            (
+                problem,
+                name,
+                here.text(),
+                _rate(results, within, **where).text() if within else "",
+                _generation(results, **where),
+                median(results, "best_fitness", **where),
+                spread_text(results.values("seconds_per_generation", **where)),
+                _percent(numbers["rates"][name].get(problem), numbers["runs"]),
+                test.text() if test else "",
             )
-            if theirs is not None and here.value * 100 < theirs:
-                worse.append(
-                    f"{problem}, {name}: {here.text()} here, {theirs} % of {runs} in "
-                    "the paper."
-                )
+        )
     limit = f"within {within}" if within else "early"
-    table = Table.of(
+    return Table.of(
         "Runs that solved their problem",
         ("problem", "configuration", "solved", limit, "median generation",
          "median best fitness", "a generation", "paper",
@@ -93,35 +87,41 @@ def rates_page(results: Results) -> Page:
             "corrected by Holm over all of them; the effect is Cohen's h.",
         ),
     )  # fmt: skip
-    again = []
-    for problem in problems:
-        best = max(configurations, key=lambda c: printed[c].get(problem, 0))
+
+
+def _recounted_table(results: Results) -> Table:
+    printed, runs = (paper_numbers()["table3"][key] for key in ("rates", "runs"))
+    rows = []
+    for problem in results.distinct("problem"):
+        share = lambda name, problem=problem: printed[name].get(problem, 0)
+        best = max(results.distinct("connections"), key=share)
         first, second = (
-            rate(round(printed[c].get(problem, 0) * runs / 100), runs)
-            for c in (best, "feedforward")
+            rate(round(share(name) * runs / 100), runs)
+            for name in (best, "feedforward")
         )
         test = fisher(first, second)
-        again.append((problem, best, first.text(), second.text(), test.text()))
-    recomputed = Table.of(
+        rows.append((problem, best, first.text(), second.text(), test.text()))
+    return Table.of(
         "The paper's own counts, tested again",
         ("problem", "best", "paper, best", "paper, feedforward", "Fisher's exact"),
-        again,
+        rows,
         ("Best against feedforward, two-sided, as the paper's caption says.",),
     )
+
+
+def _configurations_figure(
+    results: Results, rates: dict[tuple[str, str], Rate]
+) -> Figure:
+    configurations = results.distinct("connections")
+    problems = results.distinct("problem")
     series = []
     for place, problem in enumerate(problems):
+        # Side by side, or intervals would hide one another.
         shift = (place - (len(problems) - 1) / 2) * 0.2
-        found = [rates[problem, c] for c in configurations]
-        series.append(
-            Series(
-                problem,
-                [k + shift for k in range(len(configurations))],
-                [r.value for r in found],
-                [r.low for r in found],
-                [r.high for r in found],
-            )
-        )
-    figure = Figure(
+        x = [k + shift for k in range(len(configurations))]
+        found = [rates[problem, name] for name in configurations]
+        series.append(Series.of_estimates(problem, x, found))
+    return Figure(
         series,
         "connection configuration",
         "share of runs that solved",
@@ -129,19 +129,20 @@ def rates_page(results: Results) -> Page:
         "Wilson intervals.",
         ticks=configurations,
     )
-    return Page((table, recomputed), figure, tuple(worse))
+
+
+Cell = tuple[str, int, int]
+"""Arm, depth and population."""
 
 
 def solving_page(results: Results) -> Page:
     """Table 6: solve rate and time by depth and population."""
-    runs = paper_numbers()["table6"]["runs"]
-    rows, tests, keys, worse = [], [], [], []
     cells = sorted({(r["depth"], r["population"]) for r in results.rows})
-    rates: dict[tuple[str, int, int], Rate] = {}
     within = results.plan.within
+    rates: dict[Cell, Rate] = {}
     for arm in results.arms("rate"):
         for depth, population in cells:
-            rates[arm, depth, population] = _rate(
+            found = _rate(
                 results,
                 within,
                 arm=arm,
@@ -149,16 +150,27 @@ def solving_page(results: Results) -> Page:
                 depth=depth,
                 population=population,
             )
-    arms = results.arms()
+            if found.trials:
+                rates[arm, depth, population] = found
+    table, worse = _solving_table(results, cells, rates)
+    tables = (table, _rules_table(results, cells, rates), *same_genomes_tables(results))
+    return Page(tables, _solving_figure(results, rates), tuple(worse))
+
+
+def _solving_table(
+    results: Results, cells: list[tuple[int, int]], rates: dict[Cell, Rate]
+) -> tuple[Table, list[str]]:
+    runs = paper_numbers()["table6"]["runs"]
+    rows, worse = [], []
     for depth, population in cells:
         paper = paper_row("table6", depth=depth, population=population)
-        for arm in arms:
+        for arm in results.arms():
             where: dict[str, Any] = {
                 "arm": arm, "depth": depth, "population": population,
             }  # fmt: skip
             here = rates.get((arm, depth, population))
             timed = results.values("seconds_per_generation", role="time", **where)
-            if (here is None or not here.trials) and not timed:
+            if here is None and not timed:
                 continue
             side = "es" if arm.startswith("es") else "gpu"
             theirs = paper.get(f"{side}_rate")
@@ -167,7 +179,7 @@ def solving_page(results: Results) -> Page:
                     depth,
                     population,
                     arm,
-                    here.text() if here and here.trials else "",
+                    here.text() if here else "",
                     _generation(results, role="rate", **where),
                     bound_mark(results, role="time", **where) + spread_text(timed)
                     if timed
@@ -177,20 +189,16 @@ def solving_page(results: Results) -> Page:
                     None if side not in paper else f"{paper[side]:g} s",
                 )
             )
-            if here and here.trials and here.value * 100 < (theirs or 0):
+            if here and here.value * 100 < (theirs or 0):
                 worse.append(
                     f"D = {depth}, population {population}, {arm}: {here.text()} "
                     f"here, {theirs} % of {runs} in the paper."
                 )
-        for first, second in _pairs(results.arms("rate")):
-            a, b = (rates[arm, depth, population] for arm in (first, second))
-            if a.trials and b.trials:
-                keys.append((depth, population, first, second, a.text(), b.text()))
-                tests.append(fisher(a, b))
     table = Table.of(
         "Solve rate and time by depth and population",
-        ("D", "population", "arm", f"solved within {within}", "median generation",
-         "a generation", "timed runs", "paper, solved", "paper, a generation"),
+        ("D", "population", "arm", f"solved within {results.plan.within}",
+         "median generation", "a generation", "timed runs", "paper, solved",
+         "paper, a generation"),
         rows,
         (
             "Solved runs with 95 % intervals of Wilson. Runs for rates stop when they "
@@ -198,7 +206,20 @@ def solving_page(results: Results) -> Page:
             "The paper's numbers beside rule emr are those of its GPU.",
         ),
     )  # fmt: skip
-    compared = Table.of(
+    return table, worse
+
+
+def _rules_table(
+    results: Results, cells: list[tuple[int, int]], rates: dict[Cell, Rate]
+) -> Table:
+    keys, tests = [], []
+    for depth, population in cells:
+        for first, second in _pairs(results.arms("rate")):
+            a, b = (rates.get((arm, depth, population)) for arm in (first, second))
+            if a and b:
+                keys.append((depth, population, first, second, a.text(), b.text()))
+                tests.append(fisher(a, b))
+    return Table.of(
         "Rule emr against rule es",
         ("D", "population", "first", "second", "first solved", "second solved",
          "Fisher's exact"),
@@ -209,31 +230,23 @@ def solving_page(results: Results) -> Page:
             "coordinates, grid, solve rule, seeds.",
         ),
     )  # fmt: skip
-    populations = sorted({p for _, p in cells})
-    series = []
-    for arm in results.arms("rate"):
-        for population in populations:
-            depths = [d for d, p in cells if p == population]
-            found = [rates[arm, d, population] for d in depths]
-            kept = [(d, r) for d, r in zip(depths, found, strict=True) if r.trials]
-            series.append(
-                Series(
-                    f"{arm}, {population}",
-                    [d for d, _ in kept],
-                    [r.value for _, r in kept],
-                    [r.low for _, r in kept],
-                    [r.high for _, r in kept],
-                )
+
+
+def _solving_figure(results: Results, rates: dict[Cell, Rate]) -> Figure:
+    found: dict[tuple[str, int], dict[int, Rate]] = {}
+    for (arm, depth, population), here in rates.items():
+        found.setdefault((arm, population), {})[depth] = here
+    return Figure(
+        [
+            Series.of_estimates(
+                f"{arm}, {population}", [*by_depth], [*by_depth.values()]
             )
-    figure = Figure(
-        series,
+            for (arm, population), by_depth in found.items()
+        ],
         "depth D",
-        f"solved within {within} generations",
+        f"solved within {results.plan.within} generations",
         "Share of runs that solved XOR, over depth, with Wilson intervals.",
     )
-    more = same_genomes_table(results)
-    tables = (table, compared, *([more] if more else []))
-    return Page(tables, figure, tuple(worse))
 
 
 def _pairs(arms: list[str]) -> list[tuple[str, str]]:
@@ -278,17 +291,11 @@ def comparison_page(results: Results) -> Page:
             )
     for arm in arms:
         points = [(k[0], ratio_of_medians(k[2], k[3])) for k in keys if k[1] == arm]
-        kept = [(d, r) for d, r in points if r.value > 0]
+        kept = {d: r for d, r in points if r.value > 0}
         series.append(
-            Series(
-                f"quadtree / {arm}",
-                [d for d, _ in kept],
-                [r.value for _, r in kept],
-                [r.low for _, r in kept],
-                [r.high for _, r in kept],
-            )
+            Series.of_estimates(f"quadtree / {arm}", [*kept], [*kept.values()])
         )
-    printed = [r for r in paper_numbers()["table5"]["rows"]]
+    printed = paper_numbers()["table5"]["rows"]
     series.append(
         Series(
             "paper, ES-HN / EMR on a GPU",
@@ -317,7 +324,6 @@ def comparison_page(results: Results) -> Page:
         ],
         ("Ratios of runs of the same population and seed.",),
     )
-    more = same_genomes_table(results)
     figure = Figure(
         series,
         "depth D",
@@ -326,7 +332,7 @@ def comparison_page(results: Results) -> Page:
         "with bootstrap intervals.",
         is_log=True,
     )
-    return Page((table, trend, *([more] if more else [])), figure, tuple(worse))
+    return Page((table, trend, *same_genomes_tables(results)), figure, tuple(worse))
 
 
 def _columns(pairs: list[tuple[int, float]]) -> tuple[list[float], list[float]]:

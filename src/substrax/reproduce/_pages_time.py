@@ -28,8 +28,8 @@ def baseline_arm(results: Results) -> str | None:
     return next((arm for arm in results.arms() if is_quadtree(results, arm)), None)
 
 
-def same_genomes_table(results: Results) -> Table | None:
-    """The quadtree beside the frontier on the same genomes."""
+def same_genomes_tables(results: Results) -> tuple[Table, ...]:
+    """The quadtree beside the frontier on the same genomes, where it was run."""
     rows = []
     for row in results.rows:
         if row["kind"] != "quadtree":
@@ -54,8 +54,8 @@ def same_genomes_table(results: Results) -> Table | None:
             )
         )
     if not rows:
-        return None
-    return Table.of(
+        return ()
+    table = Table.of(
         "The recursive quadtree and the frontier on the same genomes",
         ("D", "population", "arm", "seed", "genomes", "cut off", "quadtree, a genome",
          "frontier, these genomes", "ratio", "frontier, in the population", "ratio",
@@ -71,6 +71,7 @@ def same_genomes_table(results: Results) -> Table | None:
             "off. A generation by the quadtree is this, times the population.",
         ),
     )  # fmt: skip
+    return (table,)
 
 
 def slower(here: float | int | None, there: Any, what: str, whose: str) -> list[str]:
@@ -83,7 +84,7 @@ def slower(here: float | int | None, there: Any, what: str, whose: str) -> list[
 def time_page(results: Results) -> Page:
     """Table 4: seconds per generation by depth."""
     baseline = baseline_arm(results)
-    rows, worse, series = [], [], []
+    rows, worse = [], []
     for depth in sorted(results.distinct("depth")):
         paper = paper_row("table4", depth=depth)
         slow = None
@@ -121,12 +122,6 @@ def time_page(results: Results) -> Page:
             )
             if not is_slow:
                 worse += slower(here, theirs, f"D = {depth}, {arm}", "in the paper")
-    for arm in results.arms():
-        series.append(over_depth(results, arm, "seconds_per_generation"))
-    series += [
-        paper_series("table4", name, label)
-        for name, label in (("es", "paper, ES-HN"), ("gpu", "paper, EMR on a GPU"))
-    ]
     table = Table.of(
         "Time per generation",
         ("D", "arm", "runs", "a generation", "compiling (cold)", "peak MiB",
@@ -140,16 +135,15 @@ def time_page(results: Results) -> Page:
             "machines as well; ratios to the quadtree are of this machine.",
         ),
     )  # fmt: skip
-    more = same_genomes_table(results)
     figure = Figure(
-        series,
+        generation_series(results, "table4"),
         "depth D",
         "seconds per generation",
         "Seconds per generation over depth, on a logarithmic scale, for each arm and "
         "for the paper.",
         is_log=True,
     )
-    return Page((table, *([more] if more else [])), figure, tuple(worse))
+    return Page((table, *same_genomes_tables(results)), figure, tuple(worse))
 
 
 def _bounded(text: str, mark: str) -> str:
@@ -165,11 +159,16 @@ def over_depth(results: Results, arm: str, name: str, **where: Any) -> Series:
     return Series(arm, kept, middle, low, high)
 
 
-def paper_series(table: str, name: str, label: str) -> Series:
-    rows = [row for row in paper_numbers()[table]["rows"] if name in row]
-    return Series(
-        label, [r["depth"] for r in rows], [r[name] for r in rows], is_paper=True
-    )
+def generation_series(results: Results, table: str) -> list[Series]:
+    """Seconds per generation over depth: of each arm, and of a table of the paper."""
+    series = [
+        over_depth(results, arm, "seconds_per_generation") for arm in results.arms()
+    ]
+    for name, label in (("es", "paper, ES-HN"), ("gpu", "paper, EMR on a GPU")):
+        rows = [row for row in paper_numbers()[table]["rows"] if name in row]
+        depths, printed = [r["depth"] for r in rows], [r[name] for r in rows]
+        series.append(Series(label, depths, printed, is_paper=True))
+    return series
 
 
 def runtime_page(results: Results) -> Page:
@@ -246,8 +245,7 @@ def runtime_page(results: Results) -> Page:
         "beside the paper's bands.",
         is_log=True,
     )
-    more = same_genomes_table(results)
-    return Page((table, *([more] if more else [])), figure, tuple(worse))
+    return Page((table, *same_genomes_tables(results)), figure, tuple(worse))
 
 
 def _band(band: dict[str, list], depth: int) -> tuple[float | int, float | int] | None:

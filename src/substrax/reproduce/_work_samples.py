@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..evolve import Result
 from ..neat import Genome
 from ..substrate import Exploration, discover, num_cells
 from ._evolution import evolution_facts, peak_mebibytes, run_evolution
+from ._machine import best_seconds
 from ._quadtree import quadtree_decode
 
 SAMPLES = "samples.jsonl"
@@ -35,16 +36,6 @@ def _stages(
         part = source.with_settings({"run.generations": generation})
         result, _ = run_evolution(folder, part)
         yield experiment, result, generation, part.build().algorithm.ask(result.state)
-
-
-def _best_seconds(function: Callable[[], Any], repeats: int = 3) -> float:
-    function()
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - began)
-    return min(times)
 
 
 def _read_samples(path: Path) -> dict[tuple[int, int], dict[str, Any]]:
@@ -172,7 +163,7 @@ def _seconds_per_genome(
 ) -> float:
     """Warm, all of them together."""
     batch = jax.tree.map(lambda x: x[which], genomes)
-    return _best_seconds(lambda: decoder.decode(batch)) / len(which)
+    return best_seconds(lambda: decoder.decode(batch)) / len(which)
 
 
 def work_positions(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
