@@ -37,7 +37,13 @@ from ._reproduction import (
     species_statistics,
     update_stagnation,
 )
-from ._speciation import SpeciesTable, empty_species, keep_species, speciate
+from ._speciation import (
+    Speciation,
+    SpeciesTable,
+    empty_species,
+    keep_species,
+    speciate,
+)
 
 _PARENT_WORDS = 5
 
@@ -224,8 +230,7 @@ class NEAT(eqx.Module):
             )
             species = eqx.tree_at(lambda t: t.representative, species, representative)
         species, _ = keep_species(species, quota > 0)
-        num_species = placed.table.num_species
-        threshold = self._next_threshold(state.threshold, num_species)
+        threshold = self._next_threshold(state.threshold, placed.table.num_species)
         best_genome = take(state.population, best_index)
         next_state = NEATState(
             population=population,
@@ -238,28 +243,17 @@ class NEAT(eqx.Module):
             best_score=jnp.where(improves, score[best_index], state.best_score),
             last_improved=last_improved,
         )
-        num_alive = jnp.sum(reproduces, dtype=jnp.int32)
-        num_valid = jnp.sum(~is_failed, dtype=jnp.int32)
-        mean = lambda x: jnp.mean(x.astype(jnp.float32))
-        total = jnp.sum(jnp.where(is_failed, 0.0, fitness))
-        info = NEATInfo(
-            generation=state.generation,
-            best_fitness=fitness[best_index],
-            best_index=best_index,
-            mean_fitness=total / jnp.maximum(num_valid, 1).astype(jnp.float32),
-            num_failed=jnp.sum(is_failed, dtype=jnp.int32),
-            num_species=num_species,
-            species_index=species_index,
-            species_id=placed.table.species_id,
-            species_size=statistics.size,
-            num_stagnant_species=num_species - num_alive,
-            mean_nodes=mean(state.population.num_nodes),
-            mean_links=mean(state.population.num_links),
-            parent_index=jnp.stack([parents.first, parents.second], axis=1),
-            num_new_species=placed.next_species_id - state.next_species_id,
-            threshold=threshold,
-            overflow=Overflow(overflow.nodes, overflow.links, placed.overflow),
-            ids_exhausted=counters.exhausted,
+        info = _info(
+            state,
+            next_state,
+            placed,
+            statistics,
+            parents,
+            overflow,
+            fitness,
+            best_index,
+            is_failed,
+            reproduces,
         )
         return next_state, info
 
@@ -328,6 +322,45 @@ class NEAT(eqx.Module):
             overflow.nodes | nodes_full, overflow.links | links_full, overflow.species
         )
         return children, counters, overflow, parents
+
+
+def _info(
+    state: NEATState,
+    next_state: NEATState,
+    placed: Speciation,
+    statistics: SpeciesStatistics,
+    parents: Parents,
+    overflow: Overflow,
+    fitness: Float[Array, " population"],
+    best_index: Int[Array, ""],
+    is_failed: Bool[Array, " population"],
+    reproduces: Bool[Array, " species"],
+) -> NEATInfo:
+    """What `tell` tells of a generation and of the one that it begot."""
+    num_species = placed.table.num_species
+    num_alive = jnp.sum(reproduces, dtype=jnp.int32)
+    num_valid = jnp.sum(~is_failed, dtype=jnp.int32)
+    mean = lambda x: jnp.mean(x.astype(jnp.float32))
+    total = jnp.sum(jnp.where(is_failed, 0.0, fitness))
+    return NEATInfo(
+        generation=state.generation,
+        best_fitness=fitness[best_index],
+        best_index=best_index,
+        mean_fitness=total / jnp.maximum(num_valid, 1).astype(jnp.float32),
+        num_failed=jnp.sum(is_failed, dtype=jnp.int32),
+        num_species=num_species,
+        species_index=placed.species_index,
+        species_id=placed.table.species_id,
+        species_size=statistics.size,
+        num_stagnant_species=num_species - num_alive,
+        mean_nodes=mean(state.population.num_nodes),
+        mean_links=mean(state.population.num_links),
+        parent_index=jnp.stack([parents.first, parents.second], axis=1),
+        num_new_species=placed.next_species_id - state.next_species_id,
+        threshold=next_state.threshold,
+        overflow=Overflow(overflow.nodes, overflow.links, placed.overflow),
+        ids_exhausted=next_state.counters.exhausted,
+    )
 
 
 def _random_members(
