@@ -85,7 +85,7 @@ def test_a_value_does_not_depend_on_the_batch_it_came_in(seed, num_hidden):
     ]
     names = {"activations": EVERY}
     engine = QueryEngine(compile_cppns(cppns, "neat-python", **names))
-    # Runs of every length class: crumbs, each block size, whole blocks plus one.
+    # Runs of every length class: below the smallest block, each size, whole plus some.
     counts = np.array([1, 17, BLOCK_SIZES[1] + 50, 2 * BLOCK_SIZES[0] + 600])
     genome = np.repeat(np.arange(4), counts)
     _, source, target = random_queries(rng, 4, genome.size)

@@ -8,9 +8,8 @@ and how the batch was cut change nothing, to the bit.
 
 Two ways of running a program give the same bits. *Alone*: one block after the other,
 with a real branch to the row's activation function and all values in the first level
-cache; best on CPUs for blocks worth a few microseconds. *Together*: many blocks of many
-genomes side by side, all activation functions computed and one selected; for crumbs on
-CPUs, and for everything on accelerators.
+cache; for CPUs. *Together*: many blocks of many genomes side by side, all activation
+functions computed and one selected; for accelerators.
 """
 
 import functools
@@ -20,15 +19,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental.xla_metadata import set_xla_metadata
 from jaxtyping import Array, Float, Int
 
 from ._activation import Dialect, activation_functions
 
-BLOCK_SIZES = (1024, 256, 64)
+BLOCK_SIZES = (1024, 256, 64, 16)
 """Queries of a block that runs alone. The largest still fits the cache."""
 
-CRUMB_SIZE, CRUMBS = 16, 64
-"""Queries of a block that runs together with others, and how many of them do."""
+WIDE_BLOCK = 256
+"""Queries of a block that runs together with others."""
 
 TAIL = BLOCK_SIZES[0]
 """Spare entries behind every array of questions: the last block is read whole."""
@@ -55,7 +55,7 @@ class Tables(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Blocks by size, crumbs last: size s has `blocks[bounds[s]:bounds[s + 1]]`."""
+    """Blocks by size: size s has `blocks[bounds[s]:bounds[s + 1]]`."""
 
     blocks: Int[Array | np.ndarray, "blocks 5"]
     bounds: Int[Array | np.ndarray, " bounds"]
@@ -285,21 +285,41 @@ def _run_block_alone(tables, plan, questions, language, kind, size):
     return run_block
 
 
-def _run_blocks_together(tables, plan, questions, language, kind, size, num_blocks):
-    num = size // kind.num_queries
+def _run_all_alone(
+    tables: Tables,
+    plan: Plan,
+    questions: Questions,
+    num_answers: int,
+    language: Language,
+    kind: Kind,
+) -> Float[Array, "rows answers"]:
+    dtype = questions[0].dtype
+    num_rows = (tables.genome.shape[1] - 2) * kind.num_queries
+    result = jnp.zeros((num_rows, num_answers), dtype)
+    for s, size in enumerate(BLOCK_SIZES):
+        run_block = _run_block_alone(tables, plan, questions, language, kind, size)
+        # Slots are written before they are read, so blocks may share the memory.
+        values = jnp.zeros((language.num_slots, size), dtype)
+        result, _ = lax.fori_loop(
+            plan.bounds[s], plan.bounds[s + 1], run_block, (result, values)
+        )
+    return result
+
+
+def _run_blocks_together(tables, plan, questions, language, kind, num_blocks):
+    num = WIDE_BLOCK // kind.num_queries
     num_outputs = tables.genome.shape[1] - 2
     stop = plan.bounds[-1]
     offsets = jnp.arange(num, dtype=jnp.int32)[None]
 
     def run_blocks(c, result):
-        first = plan.bounds[-2] + c * num_blocks
-        nth = first + jnp.arange(num_blocks, dtype=jnp.int32)
+        nth = c * num_blocks + jnp.arange(num_blocks, dtype=jnp.int32)
         blocks = plan.blocks[jnp.minimum(nth, plan.blocks.shape[0] - 1)]
         genome = tables.genome[blocks[:, GENOME]]
         where = blocks[:, START, None] + offsets
         part = _part_of_blocks(questions, blocks, num)
         rows = coordinate_rows(language.coordinates, part, kind)
-        values = jnp.zeros((language.num_slots, num_blocks, size), result.dtype)
+        values = jnp.zeros((language.num_slots, num_blocks, WIDE_BLOCK), result.dtype)
         values = _fill_inputs(values, rows)
         values = run_together(tables, genome, values, language)
         outputs = jnp.take_along_axis(
@@ -315,8 +335,7 @@ def _run_blocks_together(tables, plan, questions, language, kind, size, num_bloc
 
 
 @functools.partial(
-    jax.jit,
-    static_argnames=("num_answers", "language", "kind", "sizes", "crumb", "crumbs"),
+    jax.jit, static_argnames=("num_answers", "language", "kind", "side_by_side")
 )
 def run_queries(
     tables: Tables,
@@ -326,28 +345,32 @@ def run_queries(
     num_answers: int,
     language: Language,
     kind: Kind,
-    sizes: tuple[int, ...],
-    crumb: int,
-    crumbs: int,
+    side_by_side: int,
 ) -> Float[Array, "rows answers"]:
     """CPPN outputs of all questions of a plan.
 
-    Blocks of `sizes` queries run alone, blocks of `crumb` queries run together,
-    `crumbs` of them at a time. Row `o * kind.num_queries + q` of the result is output
-    o of each question's query q.
+    So many blocks run `side_by_side`, each of `WIDE_BLOCK` queries; or with 0 each
+    alone, by `BLOCK_SIZES`. Row `o * kind.num_queries + q` of the result is output o of
+    each question's query q.
     """
-    num_rows = (tables.genome.shape[1] - 2) * kind.num_queries
-    dtype = questions[0].dtype
-    result = jnp.zeros((num_rows, num_answers), dtype)
-    for s, size in enumerate(sizes):
-        run_block = _run_block_alone(tables, plan, questions, language, kind, size)
-        # Slots are written before they are read, so blocks may share the memory.
-        values = jnp.zeros((language.num_slots, size), dtype)
-        result, _ = lax.fori_loop(
-            plan.bounds[s], plan.bounds[s + 1], run_block, (result, values)
+    if not side_by_side:
+
+        @jax.jit
+        def run_all(tables, plan, questions):
+            return _run_all_alone(tables, plan, questions, num_answers, language, kind)
+
+        # The attributes make XLA compile the loops to one function. By itself it calls
+        # a function for every operation of every row, which for a block of 64 queries
+        # takes longer than the queries. Unknown attributes are ignored.
+        return set_xla_metadata(
+            run_all(tables, plan, questions),
+            inlineable="false",
+            xla_cpu_small_call="true",
         )
+    num_rows = (tables.genome.shape[1] - 2) * kind.num_queries
+    result = jnp.zeros((num_rows, num_answers), questions[0].dtype)
     run_blocks = _run_blocks_together(
-        tables, plan, questions, language, kind, crumb, crumbs
+        tables, plan, questions, language, kind, side_by_side
     )
-    num_groups = (plan.bounds[-1] - plan.bounds[-2] + crumbs - 1) // crumbs
+    num_groups = (plan.bounds[-1] + side_by_side - 1) // side_by_side
     return lax.fori_loop(0, num_groups, run_blocks, result)

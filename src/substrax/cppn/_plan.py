@@ -7,13 +7,12 @@ from jaxtyping import Int
 
 from ._kernel import (
     BLOCK_SIZES,
-    CRUMB_SIZE,
-    CRUMBS,
     FROM,
     GENOME,
     LENGTH,
     ORIGIN,
     START,
+    WIDE_BLOCK,
     Plan,
 )
 
@@ -26,14 +25,16 @@ class Cut:
     """How a kind of device wants its queries cut (see `run_queries`)."""
 
     sizes: tuple[int, ...]
-    crumb: int
-    crumbs: int
-    threshold: int
-    """Runs shorter than this are crumbs altogether."""
+    """Queries of a block, from large to small."""
+    least: tuple[int, ...]
+    """A remainder of more queries than this takes one more block of that size; anything
+    less is left to smaller ones."""
+    side_by_side: int
+    """Blocks that run together; 0: each runs alone."""
 
 
-CPU = Cut(BLOCK_SIZES, CRUMB_SIZE, CRUMBS, 48)
-ACCELERATOR = Cut((), 256, 256, 1 << 30)
+CPU = Cut(BLOCK_SIZES, (768, 128, 16, 0), 0)
+ACCELERATOR = Cut((WIDE_BLOCK,), (0,), 256)
 
 
 def plan_blocks(
@@ -46,32 +47,23 @@ def plan_blocks(
 ) -> Plan:
     """Cuts consecutive runs of questions, each of one genome, into blocks.
 
-    Large blocks first; a remainder that fills more than half of a block takes that
-    block, anything less is left to the next smaller size. Runs that are ranges have a
-    first target each. There is room for `min_blocks` blocks at least.
+    Large blocks first. Runs that are ranges have a first target each. There is room for
+    `min_blocks` blocks at least.
     """
     run_begin = np.cumsum(counts) - counts
     num_runs = counts.size
-    blocks_by_size = (*cut.sizes, cut.crumb)
-    shape = (len(blocks_by_size), num_runs)
+    shape = (len(cut.sizes), num_runs)
     take = np.empty(shape, np.int64)  # blocks of each size that a run has,
     offset = np.empty(shape, np.int64)  # and where in the run they begin
     rest, done = counts, np.zeros(num_runs, np.int64)
-    for k, block in enumerate(blocks_by_size):
+    for k, (block, least) in enumerate(zip(cut.sizes, cut.least, strict=True)):
         size = block // num_queries  # a power of two
         shift = size.bit_length() - 1
-        left = rest & (size - 1)
-        if block == cut.crumb:
-            least = 0
-        elif block == cut.sizes[-1]:
-            least = cut.threshold // num_queries
-        else:
-            least = size // 2
-        take[k] = (rest >> shift) + (left > least)
+        take[k] = (rest >> shift) + ((rest & (size - 1)) > least // num_queries)
         offset[k] = done
         used = np.minimum(take[k] << shift, rest)
         done, rest = done + used, rest - used
-    bounds = np.zeros(len(blocks_by_size) + 1, np.int32)
+    bounds = np.zeros(len(cut.sizes) + 1, np.int32)
     np.cumsum(take.sum(axis=1), out=bounds[1:])
     num_blocks = int(bounds[-1])
     capacity = next(c for c in BLOCK_CAPACITIES if c >= max(num_blocks, min_blocks))
@@ -80,7 +72,7 @@ def plan_blocks(
     piece = np.repeat(np.arange(take.size), take)
     owner = piece % num_runs
     nth = np.arange(num_blocks) - np.repeat(np.cumsum(take) - take, take)
-    size = np.repeat(np.asarray(blocks_by_size) // num_queries, np.diff(bounds))
+    size = np.repeat(np.asarray(cut.sizes) // num_queries, np.diff(bounds))
     within = offset.ravel()[piece] + nth * size
     start = run_begin[owner] + within
     rows = blocks[:num_blocks]

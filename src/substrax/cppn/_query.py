@@ -359,9 +359,7 @@ class QueryEngine:
             num_answers=num_answers,
             language=self._language,
             kind=kind,
-            sizes=self._cut.sizes,
-            crumb=self._cut.crumb,
-            crumbs=self._cut.crumbs,
+            side_by_side=self._cut.side_by_side,
         )
         if self.dtype == np.float64:
             with jax.enable_x64(True):
