@@ -38,6 +38,7 @@ from substrax.decoders import (
     Discovered,
     emr_hyperneat,
     es_hyperneat,
+    keep_freed_memory,
 )
 from substrax.neat import NEAT, Genome, presets
 from substrax.network import evaluate
@@ -285,6 +286,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, nargs="*", default=[1, 2, 3, 4])
     parser.add_argument("--json", metavar="FILE", help="keep the tables")
     arguments = parser.parse_args()
+    keep_freed_memory()  # as `evolve` does
     print(f"jax {jax.__version__}, {jax.devices()[0]}, one core")
     tables = (compare_quadtree, compare_multineat, compare_strategies, cost_by_depth)
     sheet = Sheet("discovery", arguments.json)

@@ -1,5 +1,6 @@
 """Decoders: genome to network. NEAT evolves genomes and knows nothing of them."""
 
+from .._memory import keep_freed_memory as keep_freed_memory
 from ._base import AbstractCPPNDecoder as AbstractCPPNDecoder
 from ._base import AbstractDecoder as AbstractDecoder
 from ._base import CPPNReading as CPPNReading

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from .._memory import scratch_in
-from ..decoders import AbstractDecoder, NetworkCache
+from ..decoders import AbstractDecoder, NetworkCache, keep_freed_memory
 from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
 from ..network import Networks
 from ..problems import AbstractProblem
@@ -120,6 +120,7 @@ def evolve(
         patience,
     )
     _check(algorithm, decoder, problem, limits, checkpoint_every, max_cached_bytes)
+    keep_freed_memory()
     cache = NetworkCache(max_cached_bytes)
     run = _Run(algorithm, decoder, problem, seed, limits, tuple(callbacks), cache)
     if directory is None:
