@@ -10,6 +10,7 @@ SMALL = """
 title = "A small one"
 page = "time"
 seeds = 2
+is_timed = true
 [settings]
 "run.generations" = 3
 [grid]
@@ -77,7 +78,7 @@ def test_cells_are_crossed_and_first_seeds_come_first():
     assert [(t.arm, t.cell["depth"], t.seed) for t in tasks] == [
         ("emr", 2, 0), ("emr", 3, 0), ("es", 2, 0), ("emr", 2, 1), ("emr", 3, 1),
     ]  # fmt: skip
-    assert [t.is_cold for t in tasks] == [True, True, True, False, False]
+    assert [t.is_cold for t in tasks] == [True, True, False, False, False]
     assert len({t.key for t in tasks}) == 5
 
 

@@ -10,6 +10,8 @@ from substrax.cppn import ACTIVATION_NAMES
 from substrax.decoders import CPPNReading, emr_hyperneat, es_hyperneat
 from substrax.neat import Genome
 from substrax.reproduce import quadtree_decode
+from substrax.reproduce._extras import has_pureples
+from substrax.reproduce._pureples import pureples_decode
 from substrax.substrate import ESRule, Layout, WeightMap
 
 LAYOUT = Layout.spread(3, 1)
@@ -99,3 +101,23 @@ def test_only_rule_es_is_a_quadtree():
     genome, _ = random_genome(np.random.default_rng(3))
     with pytest.raises(ValueError, match="rule es"):
         quadtree_decode(emr_hyperneat(LAYOUT), genome, 0)
+
+
+@pytest.mark.skipif(not has_pureples(), reason="PUREPLES is no package of an index")
+def test_pureples_finds_the_same_links():
+    rng = np.random.default_rng(3)
+    decoder = es_hyperneat(LAYOUT, ESRule(depth=2))
+    for _ in range(3):
+        genome, _ = random_genome(rng)
+        ours, theirs = (f(decoder, genome, 0) for f in (quadtree_decode, pureples_decode))
+        assert ours.links.keys() == theirs.links.keys()
+        for ends, weight in ours.links.items():
+            assert weight == pytest.approx(theirs.links[ends], abs=1e-9)
+
+
+def test_pureples_reads_one_dialect():
+    pytest.importorskip("pureples")
+    genome, _ = random_genome(np.random.default_rng(3))
+    decoder = es_hyperneat(LAYOUT, reading=CPPNReading(dialect="plain"))
+    with pytest.raises(ValueError, match="dialect neat-python"):
+        pureples_decode(decoder, genome, 0)

@@ -3,6 +3,7 @@
 The workers here are small scripts, so that nothing is compiled.
 """
 
+import dataclasses
 import json
 import os
 import signal
@@ -33,7 +34,7 @@ result = {"process_seconds": 1.0, "words": sys.argv[2:]}
 
 def make_task(seed: int, **options) -> Task:
     config = f"seed = {seed}"
-    return Task("evolve", config, options, "arm", "all", {"depth": 1}, seed, seed == 0)
+    return Task("evolve", config, options, "arm", "all", {"depth": 1}, seed, True, seed == 0)
 
 
 @pytest.fixture
@@ -85,7 +86,10 @@ def test_progress_is_told_with_an_estimate(tmp_path, command):
 
 
 def test_several_run_at_a_time(tmp_path, command):
-    tasks = [make_task(seed, seconds=1.0) for seed in range(2)]
+    tasks = [
+        dataclasses.replace(make_task(seed, seconds=1.0), is_timed=False)
+        for seed in range(2)
+    ]
     began = time.perf_counter()
     run_tasks(tasks, tmp_path / "a", command=command, jobs=2)
     together = time.perf_counter() - began
@@ -100,7 +104,7 @@ def test_after_a_kill_the_rest_is_run(tmp_path, command):
         "from substrax.reproduce import run_tasks\n"
         "from substrax.reproduce._plan import Task\n"
         "tasks = [Task('evolve', f'seed = {s}', {'seconds': 60 * s}, 'arm', 'all',"
-        " {'depth': 1}, s, s == 0) for s in range(2)]\n"
+        " {'depth': 1}, s, True, s == 0) for s in range(2)]\n"
         "run_tasks(tasks, Path(sys.argv[1]), command=sys.argv[2:], jobs=1)"
     )
     tasks = [make_task(s, seconds=60 * s) for s in range(2)]
@@ -121,3 +125,37 @@ def test_after_a_kill_the_rest_is_run(tmp_path, command):
 def test_no_jobs_is_a_mistake(tmp_path, command):
     with pytest.raises(ValueError, match="jobs is 0"):
         run_tasks([], tmp_path, command=command, jobs=0)
+
+
+def test_timed_runs_come_last_and_one_by_one_with_all_cores(tmp_path, command):
+    timed = [make_task(seed, seconds=0.3) for seed in (0, 1)]
+    others = [
+        dataclasses.replace(make_task(seed), is_timed=False) for seed in (2, 3, 4)
+    ]
+    seen = []
+    outcome = run_tasks(
+        [*timed, *others],
+        tmp_path / "runs",
+        command=command,
+        jobs=2,
+        on_progress=seen.append,
+    )
+    words = {k: outcome.results[k]["words"] for k in outcome.results}
+    assert all("--cores" not in words[task.key] for task in timed)
+    assert all(len(p.running) <= 1 for p in seen if p.done >= len(others))
+
+
+def test_timed_runs_can_be_left_for_a_quiet_hour(tmp_path, command):
+    tasks = [make_task(0), dataclasses.replace(make_task(1), is_timed=False)]
+    runs = tmp_path / "runs"
+    first = run_tasks(tasks, runs, command=command, jobs=1, with_timed=False)
+    assert list(first.results) == [tasks[1].key]
+    assert len(run_tasks(tasks, runs, command=command, jobs=1).results) == 2
+
+
+def test_no_run_starts_after_the_time_is_over(tmp_path, command):
+    tasks = [make_task(seed) for seed in range(2)]
+    outcome = run_tasks(
+        tasks, tmp_path / "runs", command=command, jobs=1, max_seconds=0.0
+    )
+    assert not outcome.results and not outcome.failures

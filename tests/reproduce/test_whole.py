@@ -13,6 +13,7 @@ title = "A small one"
 paper = "table4"
 page = "time"
 seeds = 1
+is_timed = true
 experiment = "xor"
 [settings]
 "run.generations" = 6
@@ -29,7 +30,7 @@ settings = { rule = "emr" }
 name = "es, recursive quadtree"
 kind = "quadtree"
 settings = { rule = "es" }
-options = { source = { depth = 1 }, stages = 2, sample = 3, max_seconds = 20.0 }
+options = { source = { depth = 1 }, at = [2, 5], sample = 3, max_seconds = 20.0 }
 [[arm]]
 name = "es, counts"
 kind = "evolve"

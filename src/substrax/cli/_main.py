@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -105,7 +106,19 @@ def _add_reproduce(add: Any) -> None:
     parser.add_argument("name", nargs="?", help="left out: all are listed; or a file")
     parser.add_argument("--quick", action="store_true", help="few runs, to try it")
     parser.add_argument("--seeds", type=int, metavar="N", help="runs of each cell")
-    parser.add_argument("--jobs", type=int, metavar="N", help="runs at a time")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="runs at a time, if they are not timed"
+    )
+    parser.add_argument(
+        "--untimed", action="store_true", help="no timed runs: others use this machine"
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=math.inf,
+        metavar="M",
+        help="start no run after so long; 0: only write the page",
+    )
     parser.add_argument("--out", default="results", metavar="DIR", help="for the page")
     parser.add_argument(
         "--runs", default="runs/reproduce", metavar="DIR", help="for the runs"

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..reproduce import (
     Progress,
+    at_a_time,
     builtin_plans,
     load_plan,
     publish,
@@ -28,16 +29,23 @@ def reproduce(arguments: argparse.Namespace) -> int:
         return 0
     plan = load_plan(arguments.name, quick=arguments.quick, seeds=arguments.seeds)
     require_extras()
-    jobs = arguments.jobs or (1 if plan.is_timed else _cores())
+    jobs = arguments.jobs or _cores()
     runs, out = Path(arguments.runs), Path(arguments.out)
     tasks = plan.tasks()
     if not arguments.quiet:
         num = len({task.key for task in tasks})
-        print(f"{plan.name}: {plan.title}; {num} runs, {jobs} at a time, in {runs}")
+        how = at_a_time(plan.tasks(), jobs)
+        print(f"{plan.name}: {plan.title}; {num} runs, {how}, in {runs}")
     try:
         with _make_bar(arguments.quiet) as bar:
             outcome = run_tasks(
-                tasks, runs, command=_WORKER, jobs=jobs, on_progress=bar.update
+                tasks,
+                runs,
+                command=_WORKER,
+                jobs=jobs,
+                max_seconds=arguments.minutes * 60.0,
+                with_timed=not arguments.untimed,
+                on_progress=bar.update,
             )
     except KeyboardInterrupt:
         print(
@@ -50,6 +58,9 @@ def reproduce(arguments: argparse.Namespace) -> int:
     )
     if page is not None and not arguments.quiet:
         print(page)
+    left = len({t.key for t in tasks}) - len(outcome.results) - len(outcome.failures)
+    if left and not arguments.quiet:
+        print(f"{left} runs are still to be done; the same command goes on with them.")
     for message in outcome.failures.values():
         print(f"substrax: a run failed: {message}", file=sys.stderr)
     if outcome.failures:

@@ -15,6 +15,7 @@ from ._quadtree import Decoding as Decoding
 from ._quadtree import quadtree_decode as quadtree_decode
 from ._schedule import Outcome as Outcome
 from ._schedule import Progress as Progress
+from ._schedule import at_a_time as at_a_time
 from ._schedule import run_tasks as run_tasks
 from ._sheet import Sheet as Sheet
 from ._sheet import read_tables as read_tables

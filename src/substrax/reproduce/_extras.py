@@ -22,3 +22,8 @@ def require_extras() -> None:
             f"tables and figures need {', '.join(missing)}; install what is missing "
             "with: pip install 'substrax[reproduce]'"
         )
+
+
+def has_pureples() -> bool:
+    """Whether PUREPLES and neat-python can be imported."""
+    return all(importlib.util.find_spec(name) for name in ("pureples", "neat"))

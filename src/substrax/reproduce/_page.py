@@ -66,5 +66,5 @@ def median(results: Results, name: str, **where: Any) -> float | None:
 
 
 def bound_mark(results: Results, **where: Any) -> str:
-    """Says that a time is a lower bound, because genomes were cut off."""
-    return ">= " if sum(results.values("num_cut", **where)) else ""
+    """Says that a time is scaled, because genomes were cut off."""
+    return "~ " if sum(results.values("num_cut", **where)) else ""

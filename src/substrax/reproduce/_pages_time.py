@@ -19,8 +19,12 @@ from ._statistics import times
 from ._tables import Table, seconds
 
 
+QUADTREES = ("quadtree", "pureples")
+"""Kinds of runs that are samples of genomes, one CPPN call after the other."""
+
+
 def is_quadtree(results: Results, arm: str) -> bool:
-    return bool(results.select(arm=arm, kind="quadtree"))
+    return any(row["kind"] in QUADTREES for row in results.select(arm=arm))
 
 
 def baseline_arm(results: Results) -> str | None:
@@ -30,45 +34,53 @@ def baseline_arm(results: Results) -> str | None:
 
 def same_genomes_tables(results: Results) -> tuple[Table, ...]:
     """The quadtree beside the frontier on the same genomes, where it was run."""
-    rows = []
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in results.rows:
-        if row["kind"] != "quadtree":
-            continue
-        mark = ">= " if row["num_cut"] else ""
-        same = f"{row['num_same']} of {row['num_compared']}"
+        if row["kind"] in QUADTREES:
+            groups.setdefault((row["depth"], row["arm"]), []).append(row)
+    rows = []
+    for (depth, arm), runs in sorted(groups.items()):
+        total = {
+            name: sum(run[name] for run in runs)
+            for name in ("num_sampled", "num_cut", "num_same", "num_compared")
+        }
+        slow, fast = (
+            sum(run[name] * run["num_sampled"] for run in runs) / total["num_sampled"]
+            for name in ("decode_quadtree", "decode_frontier")
+        )
+        ratios = [run["decode_quadtree"] / run["decode_frontier"] for run in runs]
+        mark = "~ " if total["num_cut"] else ""
         rows.append(
             (
-                row["depth"],
-                row["population"],
-                row["arm"],
-                row["seed"],
-                row["num_sampled"],
-                row["num_cut"],
-                f"{mark}{seconds(row['decode_quadtree'])}",
-                seconds(row["decode_frontier_same_genomes"]),
-                mark
-                + times(row["decode_quadtree"] / row["decode_frontier_same_genomes"]),
-                seconds(row["decode_frontier"]),
-                mark + times(row["decode_quadtree"] / row["decode_frontier"]),
-                same,
+                depth,
+                arm,
+                len(runs),
+                total["num_sampled"],
+                total["num_cut"],
+                f"{mark}{seconds(slow)}",
+                seconds(fast),
+                f"{mark}{times(slow / fast)} [{times(min(ratios))}, "
+                f"{times(max(ratios))}]",
+                f"{total['num_same']} of {total['num_compared']}",
             )
         )
     if not rows:
         return ()
     table = Table.of(
-        "The recursive quadtree and the frontier on the same genomes",
-        ("D", "population", "arm", "seed", "genomes", "cut off", "quadtree, a genome",
-         "frontier, these genomes", "ratio", "frontier, in the population", "ratio",
-         "same network"),
-        sorted(rows),
+        "Rule es by a quadtree and by the frontier, on the same genomes",
+        ("D", "quadtree", "runs", "genomes", "cut off", "quadtree, a genome",
+         "frontier, a genome", "ratio [range of runs]", "same network"),
+        rows,
         (
-            "Seconds for one genome, decoding alone. The quadtree is recursive, in "
-            "plain Python, and reads the same genomes with the same dialect, weight "
+            "Means over all genomes, decoding alone; the ratio is that of the means. "
+            "Quadtree and frontier read the same genomes with the same dialect, weight "
             "map, coordinates, grid and thresholds. Genomes are drawn at random from "
-            "several generations. One that takes longer than the limit is cut off and "
-            "counts with the limit, so that a time or a ratio marked >= is a lower "
-            "bound. \"Same network\" compares links in 64 bits, of genomes not cut "
-            "off. A generation by the quadtree is this, times the population.",
+            "the generations named below. A quadtree that takes longer than "
+            "`max_seconds` is cut off, and its time scaled (marked ~): seconds a query "
+            "so far, times the queries that the frontier needs for this genome, which "
+            "are fewer than the quadtree's. \"Same network\" compares links in 64 "
+            "bits, of genomes not cut off. A generation by the quadtree is this mean, "
+            "times the population.",
         ),
     )  # fmt: skip
     return (table,)

@@ -4,14 +4,14 @@
     paper = "table4"         the entry of `paper_numbers.toml`
     page = "time"            how the results are shown, see `_pages.py`
     seeds = 5                runs of each cell
-    is_timed = true          times are compared: one run at a time
+    is_timed = true          times are compared: one run at a time, with all cores
     experiment = "xor"       what all runs start from
     [settings]               changes for all of them, as in an experiment
     [grid]                   each combination is a cell
     depth = [4, 5]
     [[arm]]                  what is compared
     name = "emr, frontier"
-    settings = { ... }       also: kind, seeds, grid, options
+    settings = { ... }       also: kind, seeds, grid, options, is_timed
     [quick]                  seeds, settings, grid, options and, by name, arm
                              that `--quick` uses instead
 
@@ -30,15 +30,18 @@ from pathlib import Path
 from typing import Any
 
 from ..config import Experiment, load_experiment
+from ._extras import has_pureples
 from ._toml_check import check_keys, read_toml, suggestion
 
-KINDS = ("evolve", "quadtree", "positions")
+KINDS = ("evolve", "quadtree", "pureples", "positions")
 PAGES = ("rates", "time", "runtime", "comparison", "solving", "panel", "positions")
 _PLAN_KEYS = {
     "title", "paper", "page", "seeds", "is_timed", "experiment", "settings", "grid",
     "arm", "quick", "note", "within", "why",
 }  # fmt: skip
-_ARM_KEYS = {"name", "kind", "settings", "seeds", "grid", "options", "role"}
+_ARM_KEYS = {
+    "name", "kind", "settings", "seeds", "grid", "options", "role", "is_timed",
+}  # fmt: skip
 _QUICK_KEYS = {"seeds", "settings", "grid", "options", "arm"}
 
 
@@ -54,13 +57,16 @@ class Task:
     role: str
     cell: Mapping[str, Any]
     seed: int
-    is_cold: bool
-    """Whether it compiles everything anew, so that its compile time means something."""
+    is_timed: bool
+    """Whether its times count, so that nothing may run beside it."""
+
+    is_cold: bool = False
+    """Whether it compiles everything anew, so that its compile time counts."""
 
     @property
     def key(self) -> str:
         """The name of its directory: everything that its result depends on."""
-        content = [self.kind, self.config, dict(self.options)]
+        content = [self.kind, self.config, dict(self.options), self.is_timed]
         text = json.dumps(content, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
@@ -69,6 +75,7 @@ class Task:
             "kind": self.kind,
             "config": self.config,
             "options": dict(self.options),
+            "is_timed": self.is_timed,
             "is_cold": self.is_cold,
         }
 
@@ -84,6 +91,7 @@ class Arm:
     grid: Mapping[str, tuple[Any, ...]]
     options: Mapping[str, Any]
     role: str
+    is_timed: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +105,6 @@ class Plan:
     note: str
     why: str
     """Why some numbers are worse than the paper's, if some are."""
-    is_timed: bool
     is_quick: bool
     within: int | None
     """Generations within which a problem counts as solved; None: all that were run."""
@@ -106,9 +113,11 @@ class Plan:
 
     def tasks(self) -> list[Task]:
         """All runs; the first seeds of all cells come first, so that a table can be
-        looked at early."""
+        looked at early. None for PUREPLES where it cannot be imported."""
         tasks = []
         for arm in self.arms:
+            if arm.kind == "pureples" and not has_pureples():
+                continue
             for cell in _cells(arm.grid):
                 tasks += self._tasks(arm, cell)
         return sorted(tasks, key=lambda task: task.seed)
@@ -130,7 +139,12 @@ class Plan:
                 arm.role,
                 cell,
                 seed,
-                is_cold=seed == 0,
+                arm.is_timed,
+                # one run of several
+                is_cold=arm.is_timed
+                and arm.kind == "evolve"
+                and seed == 0
+                and arm.seeds > 1,
             )
 
 
@@ -220,6 +234,7 @@ def plan_from_toml(
                 if kind != "evolve"
                 else {},
                 role=entry.get("role", "all"),
+                is_timed=entry.get("is_timed", table.get("is_timed", False)),
             )
         )
     return Plan(
@@ -229,7 +244,6 @@ def plan_from_toml(
         page=table["page"],
         note=table.get("note", ""),
         why=table.get("why", ""),
-        is_timed=table.get("is_timed", False),
         is_quick=quick,
         within=table.get("within"),
         experiment=experiment.with_settings(settings),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..evolve import write_atomically
+from ._extras import has_pureples
 from ._figures import write_figure
 from ._machine import machine_facts, machine_lines
 from ._page import Page
@@ -13,7 +14,7 @@ from ._pages_time import runtime_page, time_page
 from ._paper import paper_numbers
 from ._plan import Arm, Plan
 from ._results import Results, write_data
-from ._schedule import Outcome
+from ._schedule import Outcome, at_a_time
 
 PAGES: dict[str, Callable[[Results], Page]] = {
     "rates": rates_page,
@@ -40,7 +41,7 @@ def publish(
     **Arguments:**
 
     - `command`: what a reader has to type to get the same.
-    - `jobs`: how many runs there were at a time, which times depend on.
+    - `jobs`: how many runs there were at a time, of those that are not timed.
     """
     results = Results.of(plan, outcome.results)
     if not results.rows:
@@ -76,8 +77,8 @@ def _introduction(
         )
     if plan.note:
         lines.append(plan.note)
-    at_once = "one at a time" if jobs == 1 else f"{jobs} at a time, sharing the cores"
-    num, wanted = len(results.rows), len(plan.tasks())
+    tasks = plan.tasks()
+    num, wanted = len(results.rows), len(tasks)
     count = f"{num} runs" if num == wanted else f"{num} of {wanted} runs"
     if outcome.failures:
         count += f", {len(outcome.failures)} failed (they count nowhere)"
@@ -85,7 +86,7 @@ def _introduction(
     ended = sorted(results.values("ended"))
     lines += [
         f"```\n{command}\n```",
-        f"{count}, {at_once}, from {ended[0][:10]} to {ended[-1][:10]}. "
+        f"{count}, {at_a_time(tasks, jobs)}, from {ended[0][:10]} to {ended[-1][:10]}. "
         f"Written on {facts[0]}. {facts[1]}.",
     ]
     if plan.is_quick:
@@ -135,7 +136,10 @@ def _arm(arm: Arm) -> str:
     if arm.kind != "evolve":
         settings = {"kind": arm.kind, **settings, **arm.options}
     text = ", ".join(f"`{key} = {value}`" for key, value in settings.items())
-    return f"{text}; {arm.seeds} seeds"
+    num = f"{text}; {arm.seeds} {'seed' if arm.seeds == 1 else 'seeds'}"
+    if arm.kind == "pureples" and not has_pureples():
+        return f"{num}. Left out: PUREPLES cannot be imported here"
+    return num
 
 
 def _data(files: Sequence[Path], figures: Sequence[Path]) -> str:

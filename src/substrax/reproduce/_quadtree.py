@@ -60,10 +60,11 @@ _NEAT_PYTHON: dict[str, ScalarFn] = _PLAIN | {
     "cos": lambda z: math.cos(_clip(5.0 * z)),
     "gauss": lambda z: math.exp(-5.0 * _clip(z, 3.4) ** 2),
 }
-_FUNCTIONS = {"plain": _PLAIN, "neat-python": _NEAT_PYTHON}
+NEAT_PYTHON = "neat-python"
+_FUNCTIONS = {"plain": _PLAIN, NEAT_PYTHON: _NEAT_PYTHON}
 
 
-class _Cppn:
+class Cppn:
     """One genome as a function of four numbers, in Python floats."""
 
     def __init__(self, genomes: Genome, index: int, dialect: str, num_inputs: int):
@@ -93,7 +94,7 @@ class _Cppn:
                     needed.add(source)
                     waiting.append(source)
         place = {i: i for i in range(num_inputs)}
-        self.steps = []
+        self.steps, self.names = [], []
         while len(place) < num_inputs + len(needed):
             ready = [
                 i
@@ -111,6 +112,7 @@ class _Cppn:
                     )
                 links = [(place[s], w) for s, w in into[i]]
                 self.steps.append((_FUNCTIONS[dialect][name], bias, links))
+                self.names.append(name)
                 place[i] = len(place)
         self.output = place[num_inputs]
 
@@ -126,7 +128,7 @@ class _Cppn:
 class _Query:
     """Weights, one at a time, and how many were asked for."""
 
-    def __init__(self, cppn: _Cppn, weight_map: WeightMap, stop_at: float):
+    def __init__(self, cppn: Cppn, weight_map: WeightMap, stop_at: float):
         self.cppn, self.stop_at = cppn, stop_at
         self.max_weight = weight_map.max_weight
         self.is_linear = weight_map.name == "linear"
@@ -258,13 +260,8 @@ def _discover(query: _Query, decoder: Discovered, rule: ESRule) -> dict[Link, fl
     return {(a, b): w for (a, b), w in links.items() if a in alive and b in alive}
 
 
-def quadtree_decode(
-    decoder: Discovered, genomes: Genome, index: int, max_seconds: float = math.inf
-) -> Decoding:
-    """One genome of a population by the recursive quadtree.
-
-    Cut off after `max_seconds`: its time is then a lower bound.
-    """
+def checked_rule(decoder: Discovered) -> ESRule:
+    """The decoder's rule, if a quadtree can do what the decoder does."""
     rule = decoder.rule
     if not isinstance(rule, ESRule):
         raise ValueError("the quadtree is rule es; give a decoder with that rule.")
@@ -272,8 +269,19 @@ def quadtree_decode(
         "x1", "y1", "x2", "y2", "bias",
     ):  # fmt: skip
         raise ValueError("the quadtree takes CPPNs of x1, y1, x2, y2, bias, no LEO.")
+    return rule
+
+
+def quadtree_decode(
+    decoder: Discovered, genomes: Genome, index: int, max_seconds: float = math.inf
+) -> Decoding:
+    """One genome of a population by the recursive quadtree.
+
+    Cut off after `max_seconds`: its time is then a lower bound.
+    """
+    rule = checked_rule(decoder)
     began = time.perf_counter()
-    cppn = _Cppn(genomes, index, decoder.reading.dialect, 5)
+    cppn = Cppn(genomes, index, decoder.reading.dialect, 5)
     query = _Query(cppn, decoder.weight_map, began + max_seconds)
     try:
         links = _discover(query, decoder, rule)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 import statistics
 import subprocess
@@ -47,15 +48,26 @@ def read_result(runs: Path, task: Task) -> dict[str, Any] | None:
     return json.loads(path.read_text()) if path.exists() else None
 
 
+def at_a_time(tasks: Sequence[Task], jobs: int) -> str:
+    """How many runs there are at a time, in words."""
+    timed = {task.is_timed for task in tasks}
+    words = "one at a time" if jobs == 1 or timed == {True} else f"{jobs} at a time"
+    alone = ", the timed ones one at a time" if timed == {True, False} else ""
+    return words + (alone if jobs > 1 else "")
+
+
 def run_tasks(
     tasks: Sequence[Task],
     runs: Path,
     *,
     command: Sequence[str],
     jobs: int,
+    max_seconds: float = math.inf,
+    with_timed: bool = True,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Outcome:
-    """Does every run that is not complete yet, `jobs` at a time.
+    """Does every run that is not complete yet, `jobs` at a time; then those that are
+    timed, one by one.
 
     A run that fails does not stop the others. An interruption ends the processes; what
     they had done so far is kept, and the next call goes on from there.
@@ -64,13 +76,22 @@ def run_tasks(
 
     - `runs`: the folder of all run directories, of this plan and of others.
     - `command`: starts a worker; the run's directory is added to it.
+    - `max_seconds`: no run is started after so long.
+    - `with_timed`: False leaves out timed runs that are not complete.
     """
     if jobs < 1:
         raise ValueError(f"jobs is {jobs}. Choose at least 1.")
-    unique = {task.key: task for task in tasks}
+    stop_at = time.monotonic() + max_seconds
+    ordered = sorted(tasks, key=lambda task: task.is_timed)
+    unique = {task.key: task for task in ordered}
     found = {key: read_result(runs, task) for key, task in unique.items()}
     results = {key: result for key, result in found.items() if result is not None}
-    waiting = [task for key, task in unique.items() if key not in results]
+    waiting = [
+        task
+        for key, task in unique.items()
+        if key not in results and (with_timed or not task.is_timed)
+    ]
+    total = len(results) + len(waiting)
     clock = _Clock(unique, results)
     failures: dict[str, str] = {}
     reused = len(results)
@@ -79,15 +100,18 @@ def run_tasks(
         left = clock.left([*waiting, *(p.task for p in running)], jobs)
         names = tuple(p.title for p in running)
         done = len(results)
-        on_progress(Progress(len(unique), done, reused, len(failures), names, left))
+        on_progress(Progress(total, done, reused, len(failures), names, left))
 
     with _pool() as running:
         tell(running)
         while waiting or running:
-            while waiting and len(running) < jobs:
+            if time.monotonic() > stop_at:
+                waiting.clear()
+            while waiting and len(running) < (1 if waiting[0].is_timed else jobs):
+                task = waiting.pop(0)
                 slot = min(set(range(jobs)) - {p.slot for p in running})
-                cores = _cores(slot, jobs)
-                running.append(_Process.start(waiting.pop(0), runs, command, cores))
+                cores = [] if task.is_timed else _cores(slot, jobs)
+                running.append(_Process.start(task, runs, command, cores))
                 running[-1].slot = slot
             time.sleep(_POLL_SECONDS)
             ended = [p for p in running if p.process.poll() is not None]
@@ -131,8 +155,9 @@ class _Clock:
         total = 0.0
         for task in tasks:
             level = next(k for k in self._levels(task) if self._seconds.get(k))
-            total += statistics.mean(self._seconds[level])
-        return total / jobs
+            share = 1 if task.is_timed else jobs
+            total += statistics.mean(self._seconds[level]) / share
+        return total
 
 
 @dataclasses.dataclass(eq=False)

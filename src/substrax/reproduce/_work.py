@@ -54,5 +54,6 @@ def _work_evolve(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
 KINDS: dict[str, Callable[[Path, dict[str, Any]], dict[str, Any]]] = {
     "evolve": _work_evolve,
     "quadtree": work_quadtree,
+    "pureples": work_quadtree,
     "positions": work_positions,
 }

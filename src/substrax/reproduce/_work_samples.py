@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,14 @@ from ..config import Experiment
 from ..decoders import Discovered
 from ..evolve import Result
 from ..neat import Genome
-from ..substrate import Exploration, discover, num_cells
+from ..substrate import Exploration, Wiring, discover, num_cells
 from ._evolution import evolution_facts, peak_mebibytes, run_evolution
 from ._machine import best_seconds
-from ._quadtree import quadtree_decode
+from ._pureples import pureples_decode
+from ._quadtree import Decoding, quadtree_decode
 
 SAMPLES = "samples.jsonl"
+_LONG_SECONDS = 2.0
 
 
 def _stages(
@@ -29,10 +31,7 @@ def _stages(
     experiment = Experiment.from_toml(task["config"])
     options = task["options"]
     source = experiment.with_settings(options.get("source", {}))
-    last = experiment.run.generations
-    num = max(1, min(options.get("stages", 3), last))
-    wanted = sorted({round(last * (k + 1) / num) - 1 for k in range(num)})
-    for generation in wanted:
+    for generation in options.get("at", [experiment.run.generations - 1]):
         part = source.with_settings({"run.generations": generation})
         result, _ = run_evolution(folder, part)
         yield experiment, result, generation, part.build().algorithm.ask(result.state)
@@ -67,20 +66,25 @@ def _is_same(a: dict, b: dict) -> bool:
     return a.keys() == b.keys() and all(abs(a[k] - b[k]) < 1e-5 for k in a)
 
 
+DECODE = {"quadtree": quadtree_decode, "pureples": pureples_decode}
+
+
 def work_quadtree(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
-    """Times the recursive quadtree on a random sample of an evolution's genomes.
+    """Times a recursive quadtree on a random sample of an evolution's genomes.
 
     The same genomes are decoded by the frontier, whose networks must be the same. A
     generation's time is the mean over the sample, taken for every genome of the
     population; the rest of a generation (evaluation, NEAT) is left out. A genome that
-    takes longer than `max_seconds` counts with that time: a lower bound.
+    takes longer than `max_seconds` is cut off, and its time scaled: seconds a query so
+    far, times the queries that the frontier needs, which are fewer than the quadtree's.
 
-    Options: `sample` genomes for the quadtree and `frontier_sample` for the frontier
-    (0: all of them) at each of `stages` generations; `source` are settings of the
-    evolution that the genomes come from, where the rule itself would take too long.
+    Options: so many genomes as a `sample` from each of the generations `at` (none: the
+    last); `source` are settings of the evolution that the genomes come from, where the
+    rule itself would take too long.
     """
     options = task["options"]
     limit = options.get("max_seconds", 60.0)
+    decode = DECODE[task["kind"]]
     path = folder / SAMPLES
     done = _read_samples(path)
     path.write_text("".join(json.dumps(s) + "\n" for s in done.values()))
@@ -95,20 +99,18 @@ def work_quadtree(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
         some = order[: options.get("sample", 4)].tolist()
         for index in some:
             if (generation, index) not in done:
-                sample = _sample(decoder, genomes, generation, index, limit)
+                sample = _sample(decode, decoder, genomes, index, limit)
+                sample["generation"] = generation
                 done[generation, index] = sample
                 with open(path, "a") as file:
                     file.write(json.dumps(sample) + "\n")
-        many = order[: options.get("frontier_sample", 0) or size]
+        batch = jax.tree.map(lambda x, some=some: x[np.array(some)], genomes)
         stages.append(
             {
                 "decode_quadtree": np.mean(
                     [done[generation, k]["seconds"] for k in some]
                 ),
-                "decode_frontier": _seconds_per_genome(decoder, genomes, many),
-                "decode_frontier_same_genomes": _seconds_per_genome(
-                    decoder, genomes, np.array(some)
-                ),
+                "decode_frontier": _seconds(decoder, batch) / len(some),
             }
         )
         last = (experiment, result, size)
@@ -123,14 +125,13 @@ def work_quadtree(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
         facts
         | mean
         | {
-            "strategy": "quadtree",
+            "strategy": task["kind"],
             "solved_at": None,
             "seconds_per_generation": seconds,
             "median_seconds": None,
             "compile_seconds": 0.0,
             "generations": experiment.run.generations,
             "seconds": seconds * experiment.run.generations,
-            "frontier_seconds_per_generation": size * mean["decode_frontier"],
             "num_sampled": len(samples),
             "num_cut": sum(s["is_cut"] for s in samples),
             "num_compared": len(compared),
@@ -141,29 +142,44 @@ def work_quadtree(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sample(
-    decoder: Discovered, genomes: Genome, generation: int, index: int, limit: float
+    decode: Callable[..., Decoding],
+    decoder: Discovered,
+    genomes: Genome,
+    index: int,
+    limit: float,
 ) -> dict[str, Any]:
     """One genome by the quadtree, and whether the decoder makes the same of it."""
-    tree = quadtree_decode(decoder, genomes, index, limit)
-    is_same = None
-    if not tree.is_cut:
+    tree = decode(decoder, genomes, index, limit)
+    is_same, seconds, queries = None, tree.seconds, tree.queries
+    if tree.is_cut:
+        one = jax.tree.map(lambda x: x[index : index + 1], genomes)
+        queries = max(queries, _explore(decoder, one).num_queries)
+        seconds *= queries / tree.queries
+    else:
         is_same = _is_same(tree.links, _links_of(decoder, genomes, index))
     return {
-        "generation": generation,
         "genome": index,
-        "seconds": tree.seconds,
-        "queries": tree.queries,
+        "seconds": seconds,
+        "seconds_measured": tree.seconds,
+        "queries": queries,
         "is_cut": tree.is_cut,
         "is_same": is_same,
     }
 
 
-def _seconds_per_genome(
-    decoder: Discovered, genomes: Genome, which: np.ndarray
-) -> float:
-    """Warm, all of them together."""
-    batch = jax.tree.map(lambda x: x[which], genomes)
-    return best_seconds(lambda: decoder.decode(batch)) / len(which)
+def _explore(decoder: Discovered, genomes: Genome) -> Wiring:
+    """Discovery alone, which counts its queries."""
+    engine = decoder.reading.engine(genomes)
+    exploration = Exploration(decoder.rule, decoder.strategy, decoder.max_quads)
+    return discover(engine, decoder.weight_map, decoder.layout, exploration)
+
+
+def _seconds(decoder: Discovered, genomes: Genome) -> float:
+    """Of decoding them together, warm."""
+    began = time.perf_counter()
+    decoder.decode(genomes)
+    repeats = 3 if time.perf_counter() - began < _LONG_SECONDS else 1
+    return best_seconds(lambda: decoder.decode(genomes), repeats)
 
 
 def work_positions(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
@@ -182,17 +198,9 @@ def work_positions(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
             changed = experiment.with_settings({"depth": depth, "strategy": strategy})
             decoder = changed.build().decoder
             assert isinstance(decoder, Discovered)
-
-            def explore(decoder: Discovered = decoder) -> Any:
-                engine = decoder.reading.engine(genomes)
-                exploration = Exploration(
-                    decoder.rule, decoder.strategy, decoder.max_quads
-                )
-                return discover(engine, decoder.weight_map, decoder.layout, exploration)
-
-            explore()
+            _explore(decoder, genomes)
             began = time.perf_counter()
-            wiring = explore()
+            wiring = _explore(decoder, genomes)
             rows.append(
                 {
                     "depth": depth,
