@@ -49,6 +49,8 @@ def test_every_run_of_a_quick_plan_can_be_built(name):
 def test_rates_are_compared_over_thirty_seeds():
     for name in ("table3", "table6"):
         arms = [arm for arm in load_plan(name).arms if arm.role != "time"]
+        # of the retina rates are shown, not compared
+        arms = [arm for arm in arms if arm.name != "retina"]
         assert all(arm.seeds >= 30 for arm in arms)
 
 

@@ -109,7 +109,9 @@ def test_pureples_finds_the_same_links():
     decoder = es_hyperneat(LAYOUT, ESRule(depth=2))
     for _ in range(3):
         genome, _ = random_genome(rng)
-        ours, theirs = (f(decoder, genome, 0) for f in (quadtree_decode, pureples_decode))
+        ours, theirs = (
+            f(decoder, genome, 0) for f in (quadtree_decode, pureples_decode)
+        )
         assert ours.links.keys() == theirs.links.keys()
         for ends, weight in ours.links.items():
             assert weight == pytest.approx(theirs.links[ends], abs=1e-9)

@@ -34,7 +34,9 @@ result = {"process_seconds": 1.0, "words": sys.argv[2:]}
 
 def make_task(seed: int, **options) -> Task:
     config = f"seed = {seed}"
-    return Task("evolve", config, options, "arm", "all", {"depth": 1}, seed, True, seed == 0)
+    return Task(
+        "evolve", config, options, "arm", "all", {"depth": 1}, seed, True, seed == 0
+    )
 
 
 @pytest.fixture

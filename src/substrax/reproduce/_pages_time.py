@@ -18,7 +18,6 @@ from ._results import Results
 from ._statistics import times
 from ._tables import Table, seconds
 
-
 QUADTREES = ("quadtree", "pureples")
 """Kinds of runs that are samples of genomes, one CPPN call after the other."""
 

@@ -8,8 +8,9 @@ from ._extras import has_pureples
 from ._figures import write_figure
 from ._machine import machine_facts, machine_lines
 from ._page import Page
+from ._pages_comparison import comparison_page
 from ._pages_depth import panel_page, positions_page
-from ._pages_rates import comparison_page, rates_page, solving_page
+from ._pages_rates import rates_page, solving_page
 from ._pages_time import runtime_page, time_page
 from ._paper import paper_numbers
 from ._plan import Arm, Plan
@@ -86,7 +87,7 @@ def _introduction(
     ended = sorted(results.values("ended"))
     lines += [
         f"```\n{command}\n```",
-        f"{count}, {at_a_time(tasks, jobs)}, from {ended[0][:10]} to {ended[-1][:10]}. "
+        f"{count}, {at_a_time(tasks, jobs)}, {_days(ended)}. "
         f"Written on {facts[0]}. {facts[1]}.",
     ]
     if plan.is_quick:
@@ -95,6 +96,11 @@ def _introduction(
             "works. Take nothing from it but orders of magnitude."
         )
     return "\n\n".join(lines)
+
+
+def _days(ended: Sequence[str]) -> str:
+    first, last = ended[0][:10], ended[-1][:10]
+    return f"on {first}" if first == last else f"from {first} to {last}"
 
 
 def _worse(plan: Plan, page: Page) -> str:
@@ -122,13 +128,19 @@ def _arms(plan: Plan) -> str:
     for arm in plan.arms:
         role = "" if arm.role == "all" else f" ({arm.role})"
         lines.append(f"- **{arm.name}**{role}: {_arm(arm)}")
+    # under whichever name an arm gives them
+    changed = {"neat.population_size"} if _is_crossed(plan, "population") else set()
     common = {
         k: v
         for k, v in plan.experiment.given.items()
-        if k.startswith(("run.", "neat."))
+        if k.startswith(("run.", "neat.")) and k not in changed
     }
     text = ", ".join(f"`{key} = {value}`" for key, value in common.items())
     return "\n".join([*lines, "", f"For all of them: {text}."])
+
+
+def _is_crossed(plan: Plan, name: str) -> bool:
+    return all(name in arm.grid or name in arm.settings for arm in plan.arms)
 
 
 def _arm(arm: Arm) -> str:

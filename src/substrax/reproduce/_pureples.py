@@ -15,6 +15,7 @@ from ..decoders import Discovered
 from ..neat import Genome
 from ._quadtree import NEAT_PYTHON, Cppn, Decoding, Link, TookTooLong, checked_rule
 
+
 class _Network:
     """What PUREPLES asks: a CPPN of neat-python, with a count of its calls."""
 
