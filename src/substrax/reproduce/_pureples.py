@@ -4,6 +4,7 @@ It is given the same genome as neat-python's CPPN, the same substrate and the sa
 thresholds, and has to find the same links.
 """
 
+import importlib
 import math
 import signal
 import time
@@ -51,8 +52,7 @@ def _limit(seconds: float) -> Iterator[None]:
 
 
 def _neat_python_network(genomes: Genome, index: int) -> Any:
-    import neat
-
+    neat: Any = importlib.import_module("neat")
     cppn = Cppn(genomes, index, NEAT_PYTHON, 5)
     functions = neat.activations.ActivationFunctionSet()
     evaluations = [
@@ -71,9 +71,9 @@ def pureples_decode(
 
     Cut off after `max_seconds`: its time is then a lower bound.
     """
-    from pureples.es_hyperneat.es_hyperneat import ESNetwork
-    from pureples.shared.substrate import Substrate
-
+    # by name: neither is a package that this one depends on
+    search_module: Any = importlib.import_module("pureples.es_hyperneat.es_hyperneat")
+    substrates: Any = importlib.import_module("pureples.shared.substrate")
     rule = checked_rule(decoder)
     if decoder.reading.dialect != NEAT_PYTHON or decoder.weight_map.name != "deadzone":
         raise ValueError(
@@ -86,8 +86,8 @@ def pureples_decode(
     ]
     began = time.perf_counter()
     network = _Network(_neat_python_network(genomes, index))
-    search = ESNetwork(
-        Substrate(*points),
+    search = search_module.ESNetwork(
+        substrates.Substrate(*points),
         network,
         {
             "initial_depth": rule.initial_depth,
