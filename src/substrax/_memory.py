@@ -10,12 +10,14 @@ import contextvars
 import ctypes
 import dataclasses
 import errno
+import functools
 import logging
 import mmap
 import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -58,7 +60,13 @@ def read_budget(value: str | int) -> int:
 
 def default_budget() -> int:
     """Half of the memory that is free, as far as the system tells."""
-    return max(free_memory() // 2, LEAST_BUDGET)
+    return max(_free_memory_within(int(time.monotonic())) // 2, LEAST_BUDGET)
+
+
+@functools.lru_cache(maxsize=1)
+def _free_memory_within(second: int) -> int:
+    # The system's answer takes longer than to decode a small population.
+    return free_memory()
 
 
 def free_memory() -> int:
@@ -85,7 +93,7 @@ def keep_freed_memory() -> bool:
     except (AttributeError, OSError, TypeError):
         return False
     trim_threshold, mmap_threshold = -1, -3  # of malloc.h
-    return bool(mallopt(mmap_threshold, 64 << 20) and mallopt(trim_threshold, 1 << 29))
+    return bool(mallopt(mmap_threshold, 1 << 24) and mallopt(trim_threshold, 1 << 29))
 
 
 def _group_memory() -> int:

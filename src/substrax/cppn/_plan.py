@@ -50,20 +50,18 @@ def plan_blocks(
     Large blocks first. Runs that are ranges have a first target each. There is room for
     `min_blocks` blocks at least.
     """
-    run_begin = np.cumsum(counts) - counts
-    num_runs = counts.size
-    shape = (len(cut.sizes), num_runs)
-    take = np.empty(shape, np.int64)  # blocks of each size that a run has,
-    offset = np.empty(shape, np.int64)  # and where in the run they begin
-    rest, done = counts, np.zeros(num_runs, np.int64)
-    for k, (block, least) in enumerate(zip(cut.sizes, cut.least, strict=True)):
-        size = block // num_queries  # a power of two
+    num_runs, num_sizes = counts.size, len(cut.sizes)
+    sizes = [block // num_queries for block in cut.sizes]  # powers of two
+    take = np.empty((num_sizes, num_runs), np.int64)  # blocks of each size of a run,
+    rest = np.empty((num_sizes, num_runs), np.int64)  # what they are taken from
+    left = counts
+    for k, (size, least) in enumerate(zip(sizes, cut.least, strict=True)):
+        rest[k] = left
         shift = size.bit_length() - 1
-        take[k] = (rest >> shift) + ((rest & (size - 1)) > least // num_queries)
-        offset[k] = done
-        used = np.minimum(take[k] << shift, rest)
-        done, rest = done + used, rest - used
-    bounds = np.zeros(len(cut.sizes) + 1, np.int32)
+        # One block more if the remainder exceeds `least`.
+        np.right_shift(left + (size - 1 - least // num_queries), shift, out=take[k])
+        left = np.maximum(left - (take[k] << shift), 0)
+    bounds = np.zeros(num_sizes + 1, np.int32)
     np.cumsum(take.sum(axis=1), out=bounds[1:])
     num_blocks = int(bounds[-1])
     capacity = next(c for c in BLOCK_CAPACITIES if c >= max(num_blocks, min_blocks))
@@ -71,15 +69,14 @@ def plan_blocks(
     take = take.ravel()
     piece = np.repeat(np.arange(take.size), take)
     owner = piece % num_runs
-    nth = np.arange(num_blocks) - np.repeat(np.cumsum(take) - take, take)
-    size = np.repeat(np.asarray(cut.sizes) // num_queries, np.diff(bounds))
-    within = offset.ravel()[piece] + nth * size
-    start = run_begin[owner] + within
+    size = np.repeat(sizes, np.diff(bounds))
+    nth = np.arange(num_blocks) - (np.cumsum(take) - take).take(piece)
+    remaining = rest.ravel().take(piece) - nth * size
     rows = blocks[:num_blocks]
-    rows[:, START] = start
-    rows[:, GENOME] = genome[owner]
-    rows[:, LENGTH] = np.minimum(counts[owner] - within, size)
+    rows[:, START] = np.cumsum(counts).take(owner) - remaining
+    rows[:, GENOME] = genome.take(owner)
+    np.minimum(remaining, size, out=rows[:, LENGTH], casting="same_kind")
     if first_target is not None:
-        rows[:, FROM] = within + first_target[owner]
+        rows[:, FROM] = (first_target + counts).take(owner) - remaining
         rows[:, ORIGIN] = owner
     return Plan(blocks, bounds)

@@ -32,7 +32,7 @@ from ._kernel import (
 from ._plan import ACCELERATOR, BLOCK_CAPACITIES, CPU, Cut, plan_blocks
 from ._program import Programs
 
-_CHUNK_SIZES = (1 << 12, 1 << 18)
+_CHUNK_SIZES = (1 << 15, 1 << 18)
 """Queries that one kernel call takes: a batch is padded to one of these."""
 
 _FEW_POINTS = 1 << 15
