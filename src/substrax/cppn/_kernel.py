@@ -13,7 +13,7 @@ functions computed and one selected; for accelerators.
 """
 
 import functools
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -362,11 +362,12 @@ def run_queries(
         # The attributes make XLA compile the loops to one function. By itself it calls
         # a function for every operation of every row, which for a block of 64 queries
         # takes longer than the queries. Unknown attributes are ignored.
-        return set_xla_metadata(
+        result = set_xla_metadata(
             run_all(tables, plan, questions),
             inlineable="false",
             xla_cpu_small_call="true",
         )
+        return cast(Array, result)
     num_rows = (tables.genome.shape[1] - 2) * kind.num_queries
     result = jnp.zeros((num_rows, num_answers), questions[0].dtype)
     run_blocks = _run_blocks_together(
