@@ -1,6 +1,7 @@
 """What depth costs: a generation of XOR from depth 5 to 13, and `eager` at depth 13.
 
     python benchmarks/depth.py [--quick] [--figure docs/images/depth.svg]
+        [--tables 1 2 3] [--rules output weight es] [--depths 5 ... 13] [--rows FILE]
 
 Tables, on all cores, warm, with CPPNs that evolved for ten generations of XOR:
 
@@ -18,7 +19,6 @@ Each row is measured in a process of its own, so that its peak memory is its own
 import argparse
 import dataclasses
 import json
-import multiprocessing
 import os
 import resource
 import subprocess
@@ -27,6 +27,7 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import jax
 import numpy as np
@@ -34,17 +35,28 @@ import numpy as np
 # Last on the path: neat.py of this folder must not stand in for neat-python.
 sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == Path(__file__).parent)
 
-from substrax.decoders import CPPNReading, Discovered, emr_hyperneat, es_hyperneat
+import substrax.decoders._discovered as discovered_module
+from substrax.decoders import (
+    CPPNReading,
+    Discovered,
+    emr_hyperneat,
+    es_hyperneat,
+    keep_freed_memory,
+)
 from substrax.neat import NEAT, Genome, presets
 from substrax.network import Networks, evaluate
+from substrax.reproduce import Sheet
 from substrax.substrate import (
     EMRRule,
     ESRule,
     Exploration,
     Layout,
+    Progress,
     WeightMap,
+    Wiring,
     discover,
     num_cells,
+    watch_discovery,
 )
 
 LAYOUT = Layout([[-1.0, -1.0], [0.0, -1.0], [1.0, -1.0]], [[0.0, 1.0]])
@@ -125,34 +137,65 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+class _GivenUpError(Exception):
+    """A row takes longer than it may."""
+
+
 def _generation(
-    decoder: Discovered, genomes: Genome
+    decoder: Discovered, genomes: Genome, until: float
 ) -> tuple[Networks, float, float, float]:
     began = time.perf_counter()
-    networks = decoder.decode(genomes)
+
+    def check(progress: Progress) -> None:
+        if time.perf_counter() < until:
+            return
+        seconds = time.perf_counter() - began
+        text = (
+            f"after {seconds:.0f} s, with {progress.genomes_done} of "
+            f"{progress.num_genomes} genomes, {progress.queries:,} queries and "
+            f"{progress.links:,} links"
+        )
+        left = progress.left
+        raise _GivenUpError(text, None if left is None else seconds + left)
+
+    with watch_discovery(check):
+        networks = decoder.decode(genomes)
     decoded = time.perf_counter()
     evaluate(networks, ROWS)
     return networks, began, decoded, time.perf_counter()
 
 
-def generation_row(kind: str, depth: int, path: str, is_steep: bool) -> dict[str, Any]:
+def generation_row(
+    kind: str, depth: int, path: str, is_steep: bool, seconds: float
+) -> dict[str, Any]:
     """One generation, twice: the first compiles, unless it takes long."""
+    keep_freed_memory()  # as `evolve` does
+    until = time.perf_counter() + seconds
     genomes = read(path, POPULATION)
     if is_steep:
         genomes = steep(genomes)
     decoder = decoder_of(kind, depth)
-    networks, began, decoded, ended = _generation(decoder, genomes)
-    if ended - began < 60:
-        networks, began, decoded, ended = _generation(decoder, genomes)
-    engine = decoder.reading.engine(genomes) if ended - began < 10 else None
-    queries = None
-    if engine is not None:
-        exploration = Exploration(decoder.rule)
-        queries = discover(engine, decoder.weight_map, LAYOUT, exploration).num_queries
+    num_queries = []
+    original = discovered_module.discover
+
+    def noting(*arguments: Any) -> Wiring:
+        wiring = original(*arguments)
+        num_queries.append(wiring.num_queries)
+        return wiring
+
+    with mock.patch.object(discovered_module, "discover", noting):
+        try:
+            networks, began, decoded, ended = _generation(decoder, genomes, until)
+            if ended - began < 60:
+                runs = _generation(decoder, genomes, float("inf"))
+                networks, began, decoded, ended = runs
+        except _GivenUpError as error:
+            text, total = error.args
+            return {"given_up": text, "extrapolated": total}
     return {
         "seconds": ended - began,
         "evaluation": ended - decoded,
-        "queries": queries,
+        "queries": num_queries[-1],
         "nodes": int(networks.num_nodes.sum()),
         "links": int(networks.num_links.sum()),
         "peak": peak_memory(),
@@ -188,20 +231,25 @@ def eager_row(depth: int, path: str) -> dict[str, Any]:
         "frontier": seconds["frontier"],
         "positions": int(eager.num_found.sum()),
         "is_same": same,
-        "peak": peak_memory(),
+        "peak MiB": peak_memory() / 2**20,
     }
 
 
 def in_own_process(arguments: list[str], seconds: float) -> dict[str, Any]:
     """A row, or why there is none."""
-    command = [sys.executable, __file__, "--row", *arguments]
+    # A row gives up by itself, and says how far it came; unless it hangs.
+    command = [sys.executable, __file__, "--seconds", str(seconds), "--row", *arguments]
     began = time.perf_counter()
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=seconds, check=False
+            command,
+            capture_output=True,
+            text=True,
+            timeout=2 * seconds + 60,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        return {"given_up": f"more than {seconds:.0f} s"}
+        return {"given_up": f"after {2 * seconds + 60:.0f} s"}
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["no output"]
         return {"given_up": lines[-1][:200]}
@@ -210,33 +258,49 @@ def in_own_process(arguments: list[str], seconds: float) -> dict[str, Any]:
     }
 
 
-def mebibytes(num: int) -> str:
-    return f"{num / 2**20:,.0f}"
-
-
 def generations(
-    paths: dict[str, Path], depths: list[int], seconds: float, is_steep: bool
+    sheet: Sheet,
+    paths: dict[str, Path],
+    limits: tuple[list[str], list[int], float],
+    is_steep: bool,
 ) -> list[dict[str, Any]]:
-    print("rule          D  seconds  of them evaluation      queries        nodes"
-          "          links  peak MiB")  # fmt: skip
+    sheet.begin(
+        f"A generation of XOR, population {POPULATION}, "
+        + ("steep CPPNs" if is_steep else "CPPNs after ten generations"),
+        "rule       ", "depth", "seconds", "of them evaluation", "queries    ",
+        "nodes      ", "links        ", "peak MiB",
+    )  # fmt: skip
+    kinds, depths, seconds = limits
     rows = []
-    for kind, name in KINDS.items():
+    for kind in kinds:
+        name = KINDS[kind]
         for depth in depths:
             path = str(paths["es" if kind == "es" else "emr"])
             arguments = [kind, str(depth), path, "steep" if is_steep else "evolved"]
             row = in_own_process(arguments, seconds)
             rows.append({"kind": kind, "depth": depth, "is_steep": is_steep} | row)
             if "given_up" in row:
-                print(f"{name:12} {depth:2d}  given up: {row['given_up']}", flush=True)
+                sheet.note(f"{name}, depth {depth}: given up {_reason(row)}")
                 break
-            asked = "" if row["queries"] is None else f"{row['queries']:,}"
-            print(
-                f"{name:12} {depth:2d} {row['seconds']:8.2f} {row['evaluation']:19.2f} "
-                f"{asked:>12} {row['nodes']:12,} {row['links']:14,} "
-                f"{mebibytes(row['peak']):>9}",
-                flush=True,
-            )
+            sheet.row(
+                name, depth, row["seconds"], row["evaluation"], row["queries"],
+                row["nodes"], row["links"], row["peak"] / 2**20,
+            )  # fmt: skip
     return rows
+
+
+def _reason(row: dict[str, Any]) -> str:
+    total = row.get("extrapolated")
+    text = row["given_up"]
+    return text if total is None else f"{text}; extrapolated: {total:,.0f} s"
+
+
+def _added(path: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of a file and these, which it keeps from now on."""
+    kept = json.loads(path.read_text()) if path.exists() else []
+    kept = {(r["kind"], r["depth"], r["is_steep"]): r for r in [*kept, *rows]}
+    path.write_text(json.dumps(list(kept.values()), indent=1))
+    return list(kept.values())
 
 
 def draw(rows: list[dict[str, Any]], path: str) -> None:
@@ -253,7 +317,12 @@ def draw(rows: list[dict[str, Any]], path: str) -> None:
         some = [r for r in some if "seconds" in r]
         label = f"substrax, {name} (2 cores)"
         x, y = [r["depth"] for r in some], [r["seconds"] for r in some]
-        axes.plot(x, y, styles[kind], label=label)
+        (line,) = axes.plot(x, y, styles[kind], label=label)
+        beyond = [r for r in rows if r["kind"] == kind and r.get("extrapolated")]
+        beyond = [r for r in beyond if not r["is_steep"]]
+        x, y = [r["depth"] for r in beyond], [r["extrapolated"] for r in beyond]
+        hollow = {"mfc": "none", "ls": "none", "color": line.get_color()}
+        axes.plot(x, y, styles[kind][0], label=f"{name}, extrapolated", **hollow)
     low, high = np.array(PAPER["low"]) / 30, np.array(PAPER["high"]) / 30
     axes.fill_between(PAPER["depth"], low, high, alpha=0.2, color="gray")
     axes.plot(PAPER["depth"], low, "k--", lw=1, label="EMR paper, GPU (band)")
@@ -270,9 +339,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer and smaller rows")
     parser.add_argument("--figure", help="draws the table into this file")
-    parser.add_argument("--json", help="writes the rows into this file")
+    parser.add_argument("--json", help="writes the tables into this file")
+    parser.add_argument("--rows", help="adds the rows to those of this file")
     parser.add_argument("--seconds", type=float, default=600.0, help="for one row")
     parser.add_argument("--tables", type=int, nargs="*", default=[1, 2, 3])
+    parser.add_argument("--rules", nargs="*", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--depths", type=int, nargs="*", default=list(range(5, 14)))
     parser.add_argument("--row", nargs="*", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.row:
@@ -280,16 +352,12 @@ def main() -> None:
         if kind == "eager":
             print(json.dumps(eager_row(int(depth), path)))
         else:
-            row = generation_row(kind, int(depth), path, which == "steep")
+            seconds = arguments.seconds
+            row = generation_row(kind, int(depth), path, which == "steep", seconds)
             print(json.dumps(row))
         return
-    cores = (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else (multiprocessing.cpu_count())
-    )
-    print(f"jax {jax.__version__}, {jax.devices()[0]}, {cores} cores")
-    depths = [5, 7] if arguments.quick else list(range(5, 14))
+    sheet = Sheet("depth", arguments.json)
+    depths = [5, 7] if arguments.quick else arguments.depths
     seconds = 60.0 if arguments.quick else arguments.seconds
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -298,20 +366,17 @@ def main() -> None:
         paths = {rule: evolved(rule, Path(folder)) for rule in ("emr", "es")}
         for table, is_steep in ((1, False), (2, True)):
             if table in arguments.tables:
-                what = "steep CPPNs" if is_steep else "CPPNs after ten generations"
-                print(
-                    f"\n{table}. a generation of XOR, population {POPULATION}, {what}"
-                )
-                rows += generations(paths, depths, seconds, is_steep)
+                limits = (arguments.rules, depths, seconds)
+                rows += generations(sheet, paths, limits, is_steep)
         if 3 in arguments.tables:
             depth = 9 if arguments.quick else 13
-            print(f"\n3. eager, streamed: one genome, one source, depth {depth}")
             row = in_own_process(["eager", str(depth), str(paths["emr"]), ""], 3600)
-            for name, value in row.items():
-                shown = mebibytes(value) + " MiB" if name == "peak" else value
-                print(f"{name:12} {shown}")
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps(rows, indent=1))
+            title = f"Rule emr, eager, streamed: one genome, one source, depth {depth}"
+            sheet.begin(title, *row)
+            sheet.row(*row.values())
+    sheet.write()
+    if arguments.rows:
+        rows = _added(Path(arguments.rows), rows)
     if arguments.figure:
         draw(rows, arguments.figure)
 

@@ -212,6 +212,27 @@ class Store:
         except OSError as error:
             raise _sentence(error) from error
 
+    def chunks(self, size: int) -> Iterator[list[np.ndarray]]:
+        """The columns in pieces of no more than `size` rows; as often as wanted."""
+        if not self.is_spilled:
+            for rows in zip(*self._parts.values(), strict=True):
+                for begin in range(0, len(rows[0]), size):
+                    yield [array[begin : begin + size] for array in rows]
+            return
+        for begin in range(0, self.num_rows, size):
+            num = min(size, self.num_rows - begin)
+            yield [self._read(name, begin, num) for name in self.dtypes]
+
+    def _read(self, name: str, begin: int, num: int) -> np.ndarray:
+        dtype = np.dtype(self.dtypes[name])
+        rows = np.empty((num, *dtype.shape), dtype.base)
+        view = rows.reshape(-1).view(np.uint8).data
+        file = self._files[name]
+        file.seek(begin * dtype.itemsize)
+        while view:
+            view = view[file.readinto(view) :]  # pyright: ignore[reportAttributeAccessIssue]
+        return rows
+
     def arrays(self) -> dict[str, np.ndarray]:
         """The columns, read-only where they are on the disk."""
         result = {}

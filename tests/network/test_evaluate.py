@@ -1,6 +1,8 @@
 """Settled and stepped evaluation against the oracle; bits that nothing may change."""
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
@@ -16,6 +18,7 @@ from tests.network.support import (
 import substrax._memory as memory_module
 import substrax.network._evaluate as evaluate_module
 import substrax.network._pieces as pieces_module
+from substrax.cppn import activation_id
 from substrax.network import Networks, Stepper, evaluate
 
 SEEDS = range(4)
@@ -186,34 +189,89 @@ def test_large_networks_are_cut_into_chunks_that_change_no_bit() -> None:
 
 
 @pytest.mark.parametrize("steps", [None, 3])
-@pytest.mark.parametrize("most", [8, 50])
-def test_networks_in_pieces_are_the_same_to_the_bit(
-    steps: int | None, most: int
+@pytest.mark.parametrize("block", [7, 70])
+@pytest.mark.parametrize("most", [8, 1000])
+def test_large_networks_in_blocks_are_the_same_to_the_bit(
+    steps: int | None, block: int, most: int
 ) -> None:
+    """Links in no order at all, sorted some ranks at a time."""
     for seed, cyclic in ((21, False), (22, True)):
         networks = random_networks(seed, cyclic=cyclic)
         samples = samples_for(networks)
-        whole = evaluate(networks, samples, steps=steps)
-        small = dataclasses.replace(networks, memory_budget=most * 256)
+        own = each_input(networks, 11)
+        whole = [evaluate(networks, x, steps=steps) for x in (samples, own)]
         with (
-            mock.patch.object(memory_module, "LEAST_BUDGET", 1),
-            mock.patch.object(pieces_module, "_LEAST_LINKS", 1),
-            mock.patch.object(pieces_module, "_LINKS_READ", 7),
-            mock.patch.object(pieces_module, "_NODE_BYTES", 0),
-            mock.patch.object(pieces_module, "_VALUES", 0),
+            in_blocks(block, most),
+            mock.patch.object(evaluate_module, "_MAX_LANES", 4),
         ):
-            assert_same_bits(evaluate(small, samples, steps=steps), whole)
-            assert_same_bits(
-                evaluate(small, each_input(networks), steps=steps),
-                evaluate(networks, each_input(networks), steps=steps),
-            )
+            for x, wanted in zip((samples, own), whole, strict=True):
+                assert_same_bits(evaluate(networks, x, steps=steps), wanted)
+
+
+@contextlib.contextmanager
+def in_blocks(block: int, most: int) -> Iterator[None]:
+    """Every network counts as large."""
+    with (
+        mock.patch.object(evaluate_module, "LARGE", 0),
+        mock.patch.object(pieces_module, "_BLOCK", block),
+        mock.patch.object(pieces_module, "_LEAST_SORTED", most),
+        mock.patch.object(pieces_module, "_SORT_BYTES", 1 << 62),
+    ):
+        yield
+
+
+@pytest.mark.parametrize("num_bound", [0, 5])
+@pytest.mark.parametrize("block", [7, 70])
+def test_links_in_the_order_of_their_sources_are_not_sorted(
+    block: int, num_bound: int
+) -> None:
+    """As rule `emr` has them: by source, upwards, those to outputs at the end."""
+    network = layered_network(num_bound)
+    samples = samples_for(network)
+    whole = evaluate(network, samples)
+    wanted = oracle_of(network, output="tanh").settled(samples)
+    np.testing.assert_allclose(whole[0], wanted, rtol=0, atol=1e-9)
+    sort = mock.patch.object(
+        pieces_module.Large, "_by_rank", side_effect=AssertionError
+    )
+    with in_blocks(block, 1000), sort:
+        assert_same_bits(evaluate(network, samples), whole)
+
+
+def layered_network(num_into_inputs: int) -> Networks:
+    """Three inputs, two outputs, twenty hidden nodes in five layers, every link."""
+    rng = np.random.default_rng(0)
+    rank = np.array([0, 0, 0, 6, 6, *np.repeat(np.arange(1, 6), 4)])
+    hidden = range(5, 25)
+    pairs = [(i, h) for i in range(3) for h in hidden]
+    pairs[7:7] = [(0, k % 3) for k in range(num_into_inputs)]
+    pairs += [(a, b) for a in hidden for b in hidden if rank[a] < rank[b]]
+    pairs += [(a, o) for o in (3, 4) for a in hidden]
+    source, target = np.array(pairs, np.int32).T
+    return Networks(
+        num_inputs=3,
+        num_outputs=2,
+        node_bounds=np.array([0, rank.size]),
+        node_activation=np.full(rank.size, activation_id("tanh"), np.int32),
+        node_bias=np.zeros(rank.size),
+        node_rank=rank,
+        node_point=rng.uniform(size=(rank.size, 2)),
+        link_bounds=np.array([0, source.size]),
+        link_source=source,
+        link_target=target,
+        link_weight=rng.normal(size=source.size),
+        num_found=np.array([-1]),
+        is_acyclic=True,
+        dialect="plain",
+        activation_ids=(activation_id("tanh"),),
+    )
 
 
 def test_network_whose_nodes_exceed_the_memory_is_refused() -> None:
     networks = dataclasses.replace(random_networks(3), memory_budget=100)
     with (
         mock.patch.object(memory_module, "LEAST_BUDGET", 1),
-        mock.patch.object(pieces_module, "_LEAST_LINKS", 1),
+        mock.patch.object(evaluate_module, "LARGE", 0),
         pytest.raises(ValueError, match=r"nodes needs about .* memory_budget"),
     ):
         evaluate(networks, samples_for(networks))

@@ -38,14 +38,19 @@ def tiny():
         yield
 
 
-@given(case=cases(max_depth=2), budget=st.sampled_from([1, 1 << 18, 1 << 20]))
-@settings(max_examples=14)
-def test_budget_changes_nothing(case: Case, budget: int) -> None:
+@given(
+    case=cases(max_depth=2),
+    budget=st.sampled_from([1, 1 << 18, 1 << 20, 1 << 30]),
+    together=st.sampled_from([10, 300, 1 << 21]),
+)
+@settings(max_examples=20)
+def test_budget_changes_nothing(case: Case, budget: int, together: int) -> None:
     parts = case.parts(4)
     whole = find(*parts)
     with (
         mock.patch.object(memory_module, "LEAST_BUDGET", 1),
         mock.patch.object(discover_module, "_LEAST_LINKS", 40),
+        mock.patch.object(discover_module, "_TOGETHER", together),
         mock.patch.object(large_module, "_LEAST_CHUNK", 16),
     ):
         assert_same_wirings(find(*parts, memory_budget=budget), whole)
@@ -111,6 +116,14 @@ def test_store_gives_back_what_was_appended(tmp_path: Path) -> None:
             for k in range(3):
                 store.append(a=np.arange(k), b=np.full((k, 2), k))
             assert store.is_spilled == (limit == 0)
+            for size in (1, 2, 100):
+                for _ in range(2):
+                    chunks = list(store.chunks(size))
+                    assert all(len(a) <= size for a, _ in chunks)
+                    a = np.concatenate([a for a, _ in chunks])
+                    b = np.concatenate([b for _, b in chunks])
+                    np.testing.assert_array_equal(a, [0, 0, 1])
+                    np.testing.assert_array_equal(b, [[1, 1], [2, 2], [2, 2]])
             arrays = store.arrays()
         np.testing.assert_array_equal(arrays["a"], [0, 0, 1])
         np.testing.assert_array_equal(arrays["b"], [[1, 1], [2, 2], [2, 2]])

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
+from .._threads import num_workers
 from .._types import ArrayLike
 from ._kernel import (
     COORDINATES,
@@ -103,14 +104,6 @@ def make_tables(programs: Programs) -> Tables:
     )
     with jax.enable_x64(p.bias.dtype == np.float64):
         return jax.device_put(host)
-
-
-def num_workers() -> int:
-    """Processor cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
 
 
 @functools.cache
@@ -280,8 +273,10 @@ class QueryEngine:
             length *= (
                 16  # each size is a kernel to compile; what is unused costs little
             )
-        table = np.zeros((length, 2), self.dtype)
-        table[: target.shape[0]] = target
+        padded = np.zeros((length, 2), self.dtype)
+        padded[: target.shape[0]] = target
+        with jax.enable_x64(self.dtype == np.float64):
+            table = jax.device_put(padded)  # once for all chunks
         ends = np.cumsum(counts)
         for begin, stop, some, lengths in _chunks(genome, counts, total, 1):
             first = int(np.searchsorted(ends, begin, side="right"))

@@ -5,6 +5,7 @@ sizes are evaluated side by side and none is padded to the largest; see `_plan`.
 that exceeds the memory by itself is evaluated in pieces.
 """
 
+import collections
 import dataclasses
 import itertools
 
@@ -13,10 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .._memory import forget_pages
+from .._memory import forget_pages, read_budget, show_bytes
+from .._threads import map_in_order, num_workers
 from .._types import ArrayLike
 from ._networks import Networks
-from ._pieces import evaluate_in_pieces, is_too_large
+from ._pieces import LARGE, Large
 from ._plan import Plan, advance, make_plan, round_up, settle
 
 _MAX_NODES, _MAX_LINKS = 1 << 16, 360_000
@@ -25,6 +27,12 @@ _MAX_NODES, _MAX_LINKS = 1 << 16, 360_000
 However far a population grows, its groups keep their shapes, so that no kernel is
 compiled for it.
 """
+
+_PLAN_BYTES = 128
+"""What a link or a node takes in a plan and while that is made."""
+
+_RUN_BYTES = 256 << 20
+"""What a run of networks may take while it is evaluated, about."""
 
 _MAX_LANES = 64
 """Samples that are evaluated at a time: their values should fit the cache."""
@@ -37,6 +45,20 @@ def _groups(networks: Networks) -> list[tuple[int, int]]:
     ends = np.searchsorted(size, size[-1] / num * np.arange(1, num), side="left")
     bounds = np.unique([0, *ends, len(networks)]).tolist()
     return list(itertools.pairwise(bounds))
+
+
+def _cut(networks: Networks) -> list[tuple[int, int]]:
+    """Runs of networks that are evaluated together; a large one is alone."""
+    large = np.flatnonzero(networks.num_links > LARGE)
+    ends = np.column_stack([large, large + 1]).ravel()
+    runs = []
+    for begin, stop in itertools.pairwise([0, *ends.tolist(), len(networks)]):
+        if begin in large:
+            runs.append((begin, stop))
+        elif begin < stop:
+            groups = _groups(networks.part(begin, stop))
+            runs.extend((begin + first, begin + last) for first, last in groups)
+    return runs
 
 
 def _check_inputs(networks: Networks, inputs: ArrayLike) -> np.ndarray:
@@ -71,38 +93,64 @@ def evaluate(
     array = _check_inputs(networks, inputs)
     if steps is not None and steps < 1:
         raise ValueError(f"steps must be positive, not {steps}.")
-    num_samples = array.shape[1]
-    result = np.empty((len(networks), num_samples, networks.num_outputs), array.dtype)
-    lanes = min(_MAX_LANES, round_up(num_samples, 4))
+    result = np.empty(
+        (len(networks), array.shape[1], networks.num_outputs), array.dtype
+    )
+    lanes = min(_MAX_LANES, round_up(array.shape[1], 4))
+    runs = _cut(networks)
+    share = _share(networks) if len(runs) > 1 else 1
+
+    def run(bounds: tuple[int, int]) -> None:
+        begin, stop = bounds
+        part = networks.part(begin, stop)
+        own = array[begin:stop] if array.shape[0] > 1 else array
+        with jax.enable_x64(networks.dtype == np.float64):
+            if part.link_bounds[-1] > LARGE and len(part) == 1:
+                large = Large(part, lanes, share)
+                for first in range(0, array.shape[1], lanes):
+                    values = large.run(own[0, first : first + lanes], steps)
+                    result[begin, first : first + lanes] = values.T
+            else:
+                _evaluate_together(part, own, steps, lanes, result[begin:stop])
+        forget_pages(networks.link_source, networks.link_target, networks.link_weight)
+
+    collections.deque(map_in_order(run, runs, share), maxlen=0)
+    return result
+
+
+def _share(networks: Networks) -> int:
+    """How many runs are evaluated at a time: as many as there are cores, on a CPU."""
+    if jax.default_backend() != "cpu":
+        return 1
+    return max(1, min(num_workers(), read_budget(networks.memory_budget) // _RUN_BYTES))
+
+
+def _evaluate_together(
+    networks: Networks,
+    inputs: Float[np.ndarray, "networks_or_1 samples inputs"],
+    steps: int | None,
+    lanes: int,
+    result: Float[np.ndarray, "networks samples outputs"],
+) -> None:
     options = {
         "activation_ids": networks.activation_ids,
         "dialect": networks.dialect,
     }
-    for begin, stop in _groups(networks):
-        part = networks.part(begin, stop)
-        if is_too_large(part, lanes):
-            own = array[begin:stop] if array.shape[0] > 1 else array
-            result[begin:stop] = evaluate_in_pieces(part, own, steps, lanes)
-            continue
-        with jax.enable_x64(networks.dtype == np.float64):
-            plan = jax.device_put(make_plan(part))
-            rows = plan.inputs.shape[0]
-            for first in range(0, num_samples, lanes):
-                block = array[begin:stop] if array.shape[0] > 1 else array
-                block = block[:, first : first + lanes].transpose(0, 2, 1)
-                held = np.zeros((rows, block.shape[1], lanes), array.dtype)
-                held[: stop - begin, :, : block.shape[2]] = block
-                if networks.is_acyclic and steps is None:
-                    values = settle(plan, held, **options)
-                else:
-                    state = jnp.zeros((plan.bias.shape[0], lanes), array.dtype)
-                    count = networks.steps if steps is None else steps
-                    state = advance(plan, state, held, count, **options)
-                    values = state[plan.outputs]
-                values = np.asarray(values)[: stop - begin, :, : block.shape[2]]
-                result[begin:stop, first : first + lanes] = values.transpose(0, 2, 1)
-        forget_pages(networks.link_source, networks.link_target, networks.link_weight)
-    return result
+    plan = jax.device_put(make_plan(networks))
+    rows = plan.inputs.shape[0]
+    for first in range(0, inputs.shape[1], lanes):
+        block = inputs[:, first : first + lanes].transpose(0, 2, 1)
+        held = np.zeros((rows, block.shape[1], lanes), inputs.dtype)
+        held[: len(networks), :, : block.shape[2]] = block
+        if networks.is_acyclic and steps is None:
+            values = settle(plan, held, **options)
+        else:
+            state = jnp.zeros((plan.bias.shape[0], lanes), inputs.dtype)
+            count = networks.steps if steps is None else steps
+            state = advance(plan, state, held, count, **options)
+            values = state[plan.outputs]
+        values = np.asarray(values)[: len(networks), :, : block.shape[2]]
+        result[:, first : first + lanes] = values.transpose(0, 2, 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,10 +169,16 @@ class Stepper:
 
     @staticmethod
     def of(networks: Networks) -> "Stepper":
+        """Keeps all networks in memory; refuses those that exceed `memory_budget`."""
+        needed = int(networks.link_bounds[-1]) * _PLAN_BYTES
+        needed += int(networks.node_bounds[-1]) * _PLAN_BYTES
+        _check_memory(networks, needed, "stepping")
         with jax.enable_x64(networks.dtype == np.float64):
             return Stepper(networks, jax.device_put(make_plan(networks)))
 
     def start(self, batch: int) -> Float[Array, "nodes batch"]:
+        size = self.plan.bias.shape[0] * batch * self.networks.dtype.itemsize
+        _check_memory(self.networks, 3 * size, f"a batch of {batch}")
         with jax.enable_x64(self.networks.dtype == np.float64):
             return jnp.zeros((self.plan.bias.shape[0], batch), self.networks.dtype)
 
@@ -149,3 +203,14 @@ class Stepper:
                 state = advance(self.plan, state, held, steps, **options)
                 outputs = state[self.plan.outputs]
             return state, outputs[:num].transpose(0, 2, 1)
+
+
+def _check_memory(networks: Networks, needed: int, what: str) -> None:
+    budget = read_budget(networks.memory_budget)
+    if needed > budget:
+        raise ValueError(
+            f"{what} with {len(networks):,} networks of {networks.link_bounds[-1]:,} "
+            f"links needs about {show_bytes(needed)}, more than memory_budget "
+            f"({show_bytes(budget)}). Raise memory_budget, lower depth, or step fewer "
+            "networks at a time."
+        )

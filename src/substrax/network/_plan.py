@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float, Int
 from ..cppn import Dialect, activation_functions
 from ._networks import Networks
 
-_LINK_CHUNKS, _NODE_CHUNKS = (2048, 64), (256, 16)
+LINK_CHUNKS, _NODE_CHUNKS = (2048, 64), (256, 16)
 """Links and nodes of a rank are worked off in large chunks, and the rest in small."""
 
 
@@ -84,7 +84,7 @@ def add_links(plan: Plan, begin, stop, sums, state=None):
         values = sums if state is None else state
         return sums.at[target].add(weight[:, None] * values[source])
 
-    return _in_chunks(_LINK_CHUNKS, begin, stop, add, sums)
+    return _in_chunks(LINK_CHUNKS, begin, stop, add, sums)
 
 
 def activate_nodes(plan: Plan, begin, stop, sums, activation_ids, dialect):
@@ -220,7 +220,7 @@ def make_plan(
     num_ranks = max(1, used.size)
     target_rank = rank[target]
     order = _stable_argsort(target_rank, num_ranks)
-    place, link_bounds = _cut(target_rank[order], num_ranks, _LINK_CHUNKS[1])
+    place, link_bounds = _cut(target_rank[order], num_ranks, LINK_CHUNKS[1])
     num_places = _capacity(int(link_bounds[-1]), 1 << 15)
     link_source = np.full(num_places, dummy, np.int32)
     link_target = np.full(num_places, dummy, np.int32)

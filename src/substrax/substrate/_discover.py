@@ -7,9 +7,9 @@ that is too large by itself is worked off in pieces; see `_large`.
 """
 
 import dataclasses
-import itertools
 import logging
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,19 @@ _logger = logging.getLogger(__name__)
 _QUAD_BYTES, _WORK_BYTES = 320, 160
 """What a quad takes while it is explored, and a link while it is found and sorted."""
 
+_BATCH_QUADS = 1 << 18
+"""Quads of trees that are explored together under rule `es`: more is no faster, as they
+do not stay in the cache."""
+
 _LEAST_LINKS = 1 << 16
 """Links that are taken together whatever the budget."""
+
+_TOGETHER = 1 << 21
+"""Links of several genomes that are taken together: memory that is used again and again
+is several times faster than fresh memory."""
+
+_MANY = 1 << 26
+"""Links that take so long that it is worth saying how long."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,19 +101,23 @@ class Exploration:
         expected = num_cells(self.rule.depth) // 4
         if self.strategy != "eager":
             expected = min(expected, 341)
-        batch = max(1, self.max_quads // expected)
+        batch = most = max(1, self.max_quads // expected)
         begin = 0
         while begin < fields.num:
             stop = min(fields.num, begin + batch)
             part = fields.part(begin, stop)
+            asked_before = queries.count
             found = self.rule.explore(
                 queries, part, self._values(queries, part), classes, self.max_quads
             )
             if found is None:
                 batch = max(1, (stop - begin) // 2)
                 continue
+            num, quads = stop - begin, max(1, (queries.count - asked_before) // 4)
             yield begin, stop, found
             begin = stop
+            if isinstance(self.rule, ESRule):
+                batch = min(most, max(1, num * _BATCH_QUADS // quads))
 
     def _values(self, queries: Queries, part: Fields) -> EagerValues | FrontierValues:
         # `auto` is the frontier, which never asks more.
@@ -145,31 +160,35 @@ def discover(
     points = Store({"point": (np.float64, (2,))}, budget // 16)
     counts: list[Counts] = []
     max_links = max(_LEAST_LINKS, budget // 2 // _WORK_BYTES)
+    together = min(max_links, _TOGETHER)
 
-    def take(part: Part) -> None:
+    def take(part: Part, size: int) -> None:
         for chunk in part.links:
             kept.append(source=chunk.source, target=chunk.target, weight=chunk.weight)
         points.append(point=part.hidden_point)
         counts.append(part.counts())
         meter.genomes_done += counts[-1].num_found.size
+        meter.links += int(counts[-1].num_links.sum())
+        meter.expected_done += size
 
-    pending = [(0, num_genomes)] if num_genomes else []
+    pending = [_Run(0, num_genomes, 0)] if num_genomes else []
     while pending:
-        begin, stop = pending.pop()
+        begin, stop, size = pending.pop()
         queries.first_genome = begin
         keys = Keys(layout, exploration.rule.depth, stop - begin, budget // 32)
         phases = Phases(queries, exploration, keys)
+        if size > together:
+            take(discover_large(phases, budget), size)
+            continue
         try:
-            take(_discover_together(phases, max_links))
+            take(_discover_together(phases, max_links, together), size)
         except TooLargeError as error:
             if stop - begin == 1:
-                anew = Phases(queries, exploration, keys)
-                take(discover_large(anew, budget))
+                pending.append(_Run(begin, stop, together + 1))
                 continue
-            if error.sizes is not None:
+            if error.sizes is not None and error.sizes.sum() > min(max_links, _MANY):
                 _announce(meter, queries, phases, error.sizes, budget)
-            runs = _runs(begin, stop, error.sizes, max_links)
-            pending.extend(reversed(runs))
+            pending.extend(reversed(_runs(begin, stop, error.sizes, together)))
     total = Counts.concatenate(counts)
     columns = kept.arrays()
     return Wiring(
@@ -187,51 +206,64 @@ def discover(
 
 
 def _announce(
-    meter: Meter, queries: Queries, phases: Phases, pairs: np.ndarray, budget: int
+    meter: Meter, queries: Queries, phases: Phases, sizes: np.ndarray, budget: int
 ) -> None:
-    """Says what a population needs, as soon as that is known and more than memory."""
-    positions = phases.found.sorted.size
-    layout = phases.keys.layout
-    links = int(pairs.sum()) + positions * len(layout.outputs)
-    # What was asked up to here will be asked once more, by fewer genomes at a time.
-    asked = links + queries.count
-    rest = meter.num_genomes / pairs.size
+    """Says what a population needs, if that is much or more than memory.
+
+    `sizes` are pairs under rule `emr`, and links, as they are expected, under `es`.
+    """
+    if meter.estimate is not None:
+        return
+    positions, layout = phases.found.sorted.size, phases.keys.layout
+    is_emr = isinstance(phases.exploration.rule, EMRRule)
+    links, asked = int(sizes.sum()), None
+    rest = meter.num_genomes / sizes.size
+    if is_emr:
+        links += positions * len(layout.outputs)
+        # What was asked up to here will be asked again, by fewer genomes at a time.
+        asked = round((links + queries.count) * rest)
+        links += positions * len(layout.inputs)
     estimate = Estimate(
         num_genomes=meter.num_genomes,
-        positions=round(positions * rest),
-        queries=round(asked * rest),
-        links=round((links + positions * len(layout.inputs)) * rest),
+        positions=round(positions * rest) if is_emr else None,
+        queries=asked,
+        links=round(links * rest),
         memory_budget=budget,
-        num_known=pairs.size,
+        num_known=sizes.size,
     )
-    if meter.estimate is None:
-        meter.expect(estimate, queries.count)
-        _logger.info("%s", estimate)
+    meter.expect(estimate, queries.count)
+    _logger.info("%s", estimate)
 
 
-def _runs(
-    begin: int, stop: int, sizes: np.ndarray | None, limit: int
-) -> list[tuple[int, int]]:
+class _Run(NamedTuple):
+    """Genomes that are taken together, and how many links they have, if known."""
+
+    begin: int
+    stop: int
+    size: int
+
+
+def _runs(begin: int, stop: int, sizes: np.ndarray | None, limit: int) -> list[_Run]:
     """Genomes that are taken together: by their sizes, or else halves."""
     if sizes is None:
         middle = (begin + stop) // 2
-        return [(begin, middle), (middle, stop)]
-    bounds, total = [begin], 0
-    for k, size in enumerate(sizes.tolist()):
-        if total and total + size > limit:
-            bounds.append(begin + k)
-            total = 0
+        return [_Run(begin, middle, 0), _Run(middle, stop, 0)]
+    runs = []
+    first, total = begin, 0
+    for genome, size in enumerate(sizes.tolist(), begin):
+        if genome > first and total + size > limit:
+            runs.append(_Run(first, genome, total))
+            first, total = genome, 0
         total += size
-    bounds.append(stop)
-    return list(itertools.pairwise(bounds))
+    return [*runs, _Run(first, stop, total)]
 
 
-def _discover_together(phases: Phases, max_links: int) -> Part:
+def _discover_together(phases: Phases, max_links: int, together: int) -> Part:
     """Some genomes at once, in memory: the clean-up and the order of their links."""
-    held = Held(max_links)
+    held = Held(max_links, together)
     numbering = phases.explore(held)
     parts = [number_ends(numbering, ends) for ends in held.parts]
-    links = Links.concatenate([*parts, *phases.pairs(numbering, max_links)])
+    links = Links.concatenate([*parts, *phases.pairs(numbering, together)])
     alive = on_paths(links, numbering.is_output)
     links = links.sort(alive.take(links.source) & alive.take(links.target))
     if phases.keys.terminal_of_cell:

@@ -41,8 +41,9 @@ class Queries:
     def has_leo(self) -> bool:
         return self.engine.programs.num_outputs > 1
 
-    def _note(self, num: int, began: float) -> None:
-        self.seconds += time.perf_counter() - began
+    def note(self, num: int, seconds: float) -> None:
+        """So many queries were asked, in so many seconds (of one core)."""
+        self.seconds += seconds
         self.count += num
         if self.meter is not None:
             self.meter.tick(self.count)
@@ -87,7 +88,7 @@ class Queries:
             half,
             outgoing=fields.outgoing,
         )
-        self._note(4 * total, began)
+        self.note(4 * total, time.perf_counter() - began)
         return result
 
     def of_points(
@@ -101,22 +102,7 @@ class Queries:
         began = time.perf_counter()
         runs = runs + self.first_genome
         result = self.engine.query_runs(runs, counts, source, target)
-        self._note(source.shape[0], began)
-        return result
-
-    def of_ranges(
-        self,
-        genome: Int[np.ndarray, " ranges"],
-        counts: Int[np.ndarray, " ranges"],
-        source: Float[np.ndarray, "ranges 2"],
-        first_target: Int[np.ndarray, " ranges"],
-        target: Float[np.ndarray, "points 2"],
-    ) -> Float[np.ndarray, "outputs queries"]:
-        """CPPN outputs from points to ranges of a table of points."""
-        began = time.perf_counter()
-        genome = genome + self.first_genome
-        result = self.engine.query_ranges(genome, counts, source, first_target, target)
-        self._note(result.shape[1], began)
+        self.note(source.shape[0], time.perf_counter() - began)
         return result
 
 

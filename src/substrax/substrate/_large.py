@@ -6,12 +6,11 @@ clean-up asks is answered by reading them again.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
-from .._memory import Store, forget_pages, show_bytes
+from .._memory import Store, show_bytes
 from ._phases import Ends, Phases, number_ends
 from ._positions import Keys
 from ._wiring import Links, Part, on_paths_in_chunks, renumbered
@@ -30,7 +29,7 @@ class _Stored:
     def __init__(self, keys: Keys, dtype: np.dtype, budget: int) -> None:
         ends = {"source": keys.dtype, "target": keys.dtype, "weight": dtype}
         self.store = Store(ends, budget // 8)
-        self._budget, self._num_found = budget, 0
+        self._keys, self._budget, self._num_found = keys, budget, 0
 
     def add(self, ends: Ends) -> None:
         order = np.argsort(ends.field, kind="stable")
@@ -40,8 +39,11 @@ class _Stored:
             weight=ends.weight.take(order),
         )
 
+    def foresee(self, num_fields: Int[np.ndarray, " genomes"]) -> None:
+        return None
+
     def targets(self, ends: Ends) -> Int[np.ndarray, " positions"]:
-        found = np.unique(ends.target)
+        found = self._keys.distinct(ends.target)
         # Fields find the same positions again and again: half of the largest
         # one is no exaggeration.
         self._num_found = max(self._num_found, found.size)
@@ -70,16 +72,16 @@ def discover_large(phases: Phases, budget: int) -> Part:
     store = Store(
         {"source": np.int32, "target": np.int32, "weight": dtype}, budget // 8
     )
-    for source, target, weight in _chunks(sink.store.arrays(), size):
+    for source, target, weight in sink.store.chunks(size):
         group = np.zeros(weight.size, np.int32)
         ends = Ends(source, target, weight, group, _ONE_GENOME)
         _append(store, number_ends(numbering, ends))
+    del sink  # and what it holds
     for links in phases.pairs(numbering, None):
         _append(store, links)
-    columns = store.arrays()
 
     def chunks() -> Iterator[Links]:
-        for source, target, weight in _chunks(columns, size):
+        for source, target, weight in store.chunks(size):
             group = np.zeros(weight.size, np.int32)
             yield Links(source, target, weight, group, _ONE_GENOME)
 
@@ -90,8 +92,10 @@ def discover_large(phases: Phases, budget: int) -> Part:
 
     def kept() -> Iterator[Links]:
         for links in chunks():
-            stays = alive.take(links.source) & alive.take(links.target)
-            part = links.keep(stays)
+            part = links
+            if not alive.all():
+                stays = alive.take(links.source) & alive.take(links.target)
+                part = links.keep(stays)
             yield part if repeats is None else repeats.without(part)
 
     return renumbered(numbering, alive, kept())
@@ -99,13 +103,6 @@ def discover_large(phases: Phases, budget: int) -> Part:
 
 def _append(store: Store, links: Links) -> None:
     store.append(source=links.source, target=links.target, weight=links.weight)
-
-
-def _chunks(columns: dict[str, np.ndarray], size: int) -> Iterator[Any]:
-    arrays = list(columns.values())
-    for begin in range(0, arrays[0].size, size):
-        yield [np.array(a[begin : begin + size]) for a in arrays]
-        forget_pages(*arrays)
 
 
 class _Repeats:

@@ -1,8 +1,13 @@
 """Phases 2 and 3 of rule `emr`: links between found positions, one query each."""
 
-import numpy as np
-from jaxtyping import Int
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
 
+import numpy as np
+from jaxtyping import Float, Int
+
+from .._threads import map_in_order
 from ._connections import BACKWARD, LATERAL, SELF, configuration
 from ._emr import EMRRule
 from ._fields import Queries
@@ -29,22 +34,27 @@ class Positions:
         self.is_terminal = keys.is_terminal(key)
 
 
-def pair_links(queries: Queries, position: Positions, rule: EMRRule):
+def pair_links(queries: Queries, position: Positions, rule: EMRRule) -> Iterator[Links]:
     """Phase 2 of `emr`: one query for every ordered pair that the classes allow."""
     classes = configuration(rule.connections)
     if not classes:
         return
-    for first, begin, count in _ranges(position, classes):
-        for piece in _pieces(count, _MAX_PAIRS):
-            yield _query_pairs(
-                queries,
-                position,
-                rule,
-                classes,
-                first[piece],
-                begin[piece],
-                count[piece],
-            )
+    pieces = (
+        _Ranges(first[piece], begin[piece], count[piece])
+        for first, begin, count in _ranges(position, classes)
+        for piece in _pieces(count, _MAX_PAIRS)
+    )
+
+    def find(ranges: _Ranges) -> tuple[Links, int, float]:
+        began = time.perf_counter()
+        outputs = _ask(queries, position, ranges)
+        seconds = time.perf_counter() - began
+        links = _strong(queries, position, rule, classes, ranges, outputs)
+        return links, outputs.shape[1], seconds
+
+    for links, num, seconds in map_in_order(find, pieces):
+        queries.note(num, seconds)
+        yield links
 
 
 def pair_counts(
@@ -58,32 +68,53 @@ def pair_counts(
     return counts
 
 
-def _query_pairs(
+class _Ranges(NamedTuple):
+    """Sources, and where the range of targets of each begins, and how many."""
+
+    source: Int[np.ndarray, " ranges"]
+    begin: Int[np.ndarray, " ranges"]
+    length: Int[np.ndarray, " ranges"]
+
+
+def _ask(
+    queries: Queries, position: Positions, ranges: _Ranges
+) -> Float[np.ndarray, "outputs pairs"]:
+    return queries.engine.query_ranges(
+        position.genome[ranges.source] + queries.first_genome,
+        ranges.length,
+        position.point[ranges.source],
+        ranges.begin,
+        position.point,
+    )
+
+
+def _strong(
     queries: Queries,
     position: Positions,
     rule: EMRRule,
     classes: frozenset[int],
-    first: Int[np.ndarray, " ranges"],
-    begin: Int[np.ndarray, " ranges"],
-    count: Int[np.ndarray, " ranges"],
+    ranges: _Ranges,
+    outputs: Float[np.ndarray, "outputs pairs"],
 ) -> Links:
     """Links from positions to ranges of positions, where the weight is large enough."""
-    outputs = queries.of_ranges(
-        position.genome[first], count, position.point[first], begin, position.point
-    )
     weight = queries.weight_map(outputs[0])
     strong = np.abs(weight) > rule.weight_threshold
     if queries.has_leo:
         strong &= outputs[1] > 0
-    found = np.flatnonzero(strong)
-    ranges = np.repeat(np.arange(first.size, dtype=np.int32), count)[found]
-    source = first[ranges]
-    target = found + (begin - (np.cumsum(count) - count))[ranges]
+    source = np.repeat(ranges.source, ranges.length)
+    # Targets are numbers in a row, which begin anew with each range.
+    jump = ranges.begin - (np.cumsum(ranges.length) - ranges.length)
+    target = np.repeat(jump.astype(np.int32), ranges.length)
+    target += np.arange(target.size, dtype=np.int32)
+    if not strong.all():
+        found = np.flatnonzero(strong)
+        source, target = source.take(found), target.take(found)
+        weight = weight.take(found)
     links = Links(
-        position.number[source],
-        position.number[target],
-        weight[found],
-        position.genome[source],
+        position.number.take(source),
+        position.number.take(target),
+        weight,
+        position.genome.take(source),
         position.all_genomes,
     )
     drops_self = LATERAL in classes and SELF not in classes
@@ -156,7 +187,7 @@ def output_links(
             strong &= outputs[1] > 0
         yield Links(
             position.number[source[strong]],
-            numbering.bounds[genome[strong]] + num_inputs + o,
+            (numbering.bounds[genome[strong]] + num_inputs + o).astype(np.int32),
             weight[strong],
             genome[strong],
             position.all_genomes,

@@ -55,6 +55,10 @@ class Sink(Protocol):
 
     def add(self, ends: Ends) -> None: ...
 
+    def foresee(self, num_fields: Int[np.ndarray, " genomes"]) -> None:
+        """So many fields of each genome will be explored next."""
+        ...
+
     def targets(self, ends: Ends) -> Int[np.ndarray, " positions"]:
         """What is found by them; in any order, with or without repeats."""
         ...
@@ -100,7 +104,7 @@ class Phases:
             return numbering
         classes = configuration(rule.connections)
         if classes:
-            self._explore_hidden(new, rule.rounds, classes, _Nowhere())
+            self._explore_hidden(new, rule.rounds, classes, _Nowhere(self.keys))
         return Numbering(self.found)
 
     def pairs(self, numbering: Numbering, limit: int | None) -> Iterator[Links]:
@@ -161,6 +165,8 @@ class Phases:
             new = new[new % keys.stride >= self._num_inputs]
             if not new.size:
                 break
+            genomes = keys.genomes(new)
+            sink.foresee(np.bincount(genomes, minlength=keys.num_genomes))
             is_terminal = keys.is_terminal(new)
             targets = []
             # From a terminal, links run upwards whatever the configuration says.
@@ -200,11 +206,15 @@ def _collect(sink: Sink, parts: Iterable[Ends]) -> list[np.ndarray]:
 
 
 class Held:
-    """Keeps links in memory, for several genomes together: up to a limit."""
+    """Keeps links in memory, for several genomes together: up to a limit.
 
-    def __init__(self, max_links: int) -> None:
+    If more than `together` are to be expected, it says so before they are found, so
+    that what was done for nothing is little.
+    """
+
+    def __init__(self, max_links: int, together: int) -> None:
         self.parts: list[Ends] = []
-        self._max_links = max_links
+        self._max_links, self._together = max_links, together
         self._num = 0
 
     def add(self, ends: Ends) -> None:
@@ -213,6 +223,19 @@ class Held:
         if self._num > self._max_links:
             raise TooLargeError
 
+    def foresee(self, num_fields: Int[np.ndarray, " genomes"]) -> None:
+        if self._num / self._together * num_fields.sum() < 1:
+            return
+        num_links, explored = np.zeros((2, num_fields.size), np.int64)
+        for part in self.parts:
+            np.add.at(explored, part.field_genome, 1)
+            in_field = np.bincount(part.field, minlength=part.field_genome.size)
+            np.add.at(num_links, part.field_genome, in_field)
+        # A position is supposed to have as many links as those before it have.
+        sizes = num_links + num_links * num_fields // np.maximum(explored, 1)
+        if sizes.sum() > self._together:
+            raise TooLargeError(sizes)
+
     def targets(self, ends: Ends) -> Int[np.ndarray, " positions"]:
         return ends.target
 
@@ -220,11 +243,17 @@ class Held:
 class _Nowhere:
     """For links whose ends alone are of interest."""
 
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+
     def add(self, ends: Ends) -> None:
         return None
 
+    def foresee(self, num_fields: Int[np.ndarray, " genomes"]) -> None:
+        return None
+
     def targets(self, ends: Ends) -> Int[np.ndarray, " positions"]:
-        return np.unique(ends.target)
+        return self._keys.distinct(ends.target)
 
 
 def number_ends(numbering: Numbering, ends: Ends) -> Links:

@@ -53,6 +53,16 @@ class Keys:
         key += place.astype(self.dtype, copy=False)
         return key
 
+    def distinct(self, *keys: Int[np.ndarray, " _"]) -> Int[np.ndarray, " some"]:
+        """The keys that occur, sorted, each once."""
+        total = self.stride * self.num_genomes
+        if total > self.max_table:
+            return np.unique(np.concatenate([np.zeros(0, self.dtype), *keys]))
+        table = np.zeros(total, bool)
+        for some in keys:
+            table[some] = True
+        return np.flatnonzero(table).astype(self.dtype)
+
     def genomes(self, keys: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         return keys // self.stride
 
@@ -83,18 +93,12 @@ class Found:
 
     def add(self, *found: Int[np.ndarray, " _"]) -> Int[np.ndarray, " new"]:
         """Adds keys, in any order and with repeats; returns the new ones, sorted."""
-        total = self.keys.stride * self.keys.num_genomes
-        if total <= self.keys.max_table:
-            table = np.zeros(total, bool)
-            for some in found:
-                table[some] = True
-            table[self.sorted] = False
-            new = np.flatnonzero(table).astype(self.keys.dtype)
+        new = self.keys.distinct(*found)
+        if self.sorted.size:
+            new = np.setdiff1d(new, self.sorted, assume_unique=True)
+            self.sorted = np.union1d(self.sorted, new)
         else:
-            new = np.setdiff1d(
-                np.unique(np.concatenate(found)), self.sorted, assume_unique=True
-            )
-        self.sorted = np.union1d(self.sorted, new) if self.sorted.size else new
+            self.sorted = new
         return new
 
 
@@ -159,7 +163,7 @@ class Numbering:
             return self._table.take(keys) - 1
         genome, place = keys // self.keys.stride, keys % self.keys.stride
         is_terminal = place < self.keys.num_terminals
-        result = np.full(keys.size, -1, np.int64)
+        result = np.full(keys.size, -1, np.int32)
         result[is_terminal] = self.bounds[genome[is_terminal]] + place[is_terminal]
         if self.hidden.size:
             ordered = self.hidden[self._order]

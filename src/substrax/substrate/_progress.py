@@ -17,26 +17,29 @@ class Estimate:
     """What the discovery of a population needs, as known before its long part.
 
     Under rule `emr` the positions are known by then, so `queries` is exact and `links`
-    is how many there are if every weight is large enough: at most. Under `es`, or
-    with `rounds`, nobody knows before: both are None.
+    is how many there are if every weight is large enough: at most. Under `es` nobody
+    knows before: positions and queries are None, and `links` is how many there are if
+    hidden positions have as many as inputs have.
     """
 
     num_genomes: int
-    positions: int
+    positions: int | None
     queries: int | None
-    links: int | None
+    links: int
     memory_budget: int
     num_known: int
     """Genomes whose positions are known; for the others the same is supposed."""
 
     def __str__(self) -> str:
-        text = f"{self.num_genomes} genomes with {self.positions:,} positions"
+        text = f"{self.num_genomes} genomes with "
         if self.num_known < self.num_genomes:
             text = f"judging by {self.num_known} of them, {text}"
-        if self.queries is None or self.links is None:
-            return f"{text}; how many links join them is not known before"
+        if self.queries is None:
+            text += f"about {self.links:,} links, judging by those of the inputs"
+        else:
+            text += f"{self.positions:,} positions, {self.queries:,} queries, "
+            text += f"at most {self.links:,} links"
         size = LINK_BYTES * self.links
-        text += f", {self.queries:,} queries, at most {self.links:,} links"
         text += f" ({show_bytes(size)}; "
         if size > self.memory_budget // 4:
             text += "beyond "
@@ -47,11 +50,16 @@ class Estimate:
 
 @dataclasses.dataclass(frozen=True)
 class Progress:
-    """How far a discovery is. `left` is seconds, None as long as nobody can say."""
+    """How far a discovery is. `left` is seconds, None as long as nobody can say.
+
+    `share` is how much of the links that are expected belongs to genomes that are done.
+    """
 
     num_genomes: int
     genomes_done: int
     queries: int
+    links: int
+    share: float
     estimate: Estimate | None
     seconds: float
 
@@ -61,6 +69,8 @@ class Progress:
         total = None if self.estimate is None else self.estimate.queries
         if total and self.queries:
             return self.seconds * max(0.0, total / self.queries - 1.0)
+        if self.share:
+            return self.seconds * max(0.0, 1.0 / self.share - 1.0)
         if self.genomes_done:
             rest = self.num_genomes - self.genomes_done
             return self.seconds * rest / self.genomes_done
@@ -87,7 +97,7 @@ class Meter:
 
     def __init__(self, num_genomes: int) -> None:
         self.num_genomes = num_genomes
-        self.genomes_done = 0
+        self.genomes_done = self.links = self.expected_done = 0
         self.estimate: Estimate | None = None
         self._asked_before = 0
         self._began = self._long_part = time.monotonic()
@@ -113,6 +123,8 @@ class Meter:
                 self.num_genomes,
                 self.genomes_done,
                 queries - self._asked_before,
+                self.links,
+                self.expected_done / self.estimate.links if self.estimate else 0.0,
                 self.estimate,
                 self._told - self._long_part,
             )

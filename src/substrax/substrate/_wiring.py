@@ -148,7 +148,7 @@ def on_paths_in_chunks(
         sources.append(links.source.take(leads))
         targets.append(links.target.take(leads))
         alive[sources[-1]] = True
-    while True:
+    while not alive.all():
         before = alive.sum()
         for links in chunks():
             alive = reached_from(alive, links.target, links.source)
