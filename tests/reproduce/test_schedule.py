@@ -20,15 +20,17 @@ from substrax.reproduce._plan import Task
 WORKER = """
 import json, os, sys, time
 from pathlib import Path
-folder = Path(sys.argv[1])
-task = json.loads((folder / "task.json").read_text())
-with open(folder / "starts", "a") as file:
-    file.write(f"{os.getpid()}\\n")
-if task["options"].get("fails"):
-    sys.exit("ValueError: it was asked for")
-time.sleep(task["options"].get("seconds", 0))
-result = {"process_seconds": 1.0, "words": sys.argv[2:]}
-(folder / "result.json").write_text(json.dumps(result))
+for folder in [Path(word) for word in sys.argv[1:] if "/" in word]:
+    if not (folder / "task.json").exists():
+        continue
+    task = json.loads((folder / "task.json").read_text())
+    with open(folder / "starts", "a") as file:
+        file.write(f"{os.getpid()}\\n")
+    if task["options"].get("fails"):
+        sys.exit("ValueError: it was asked for")
+    time.sleep(task["options"].get("seconds", 0))
+    result = {"process_seconds": 1.0, "words": sys.argv[2:]}
+    (folder / "result.json").write_text(json.dumps(result))
 """
 
 
@@ -161,3 +163,34 @@ def test_no_run_starts_after_the_time_is_over(tmp_path, command):
         tasks, tmp_path / "runs", command=command, jobs=1, max_seconds=0.0
     )
     assert not outcome.results and not outcome.failures
+
+
+def untimed(seed: int, **options) -> Task:
+    return dataclasses.replace(make_task(seed, **options), is_timed=False)
+
+
+def test_runs_that_are_not_timed_share_a_process(tmp_path, command):
+    tasks = [untimed(seed) for seed in range(4)]
+    runs = tmp_path / "runs"
+    outcome = run_tasks(tasks, runs, command=command, jobs=2)
+    assert len(outcome.results) == 4
+    processes = {(runs / task.key / "starts").read_text() for task in tasks}
+    assert len(processes) == 2
+
+
+def test_one_that_fails_stops_none_of_its_process(tmp_path, command):
+    tasks = [untimed(0), untimed(1, fails=True), untimed(2), untimed(3)]
+    outcome = run_tasks(tasks, tmp_path / "runs", command=command, jobs=1)
+    assert outcome.results.keys() == {tasks[k].key for k in (0, 2, 3)}
+    assert "seed 1: ValueError" in outcome.failures[tasks[1].key]
+
+
+def test_a_process_ends_after_the_run_that_it_is_at_when_time_is_over(
+    tmp_path, command
+):
+    tasks = [untimed(seed, seconds=1.0) for seed in range(3)]
+    outcome = run_tasks(
+        tasks, tmp_path / "runs", command=command, jobs=1, max_seconds=0.5
+    )
+    assert len(outcome.results) == 1
+    assert "seed 1" not in str(outcome.failures)

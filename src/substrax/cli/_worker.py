@@ -1,4 +1,4 @@
-"""A process for one run of `substrax reproduce`: `python -m substrax.cli._worker DIR`.
+"""A process for runs of `substrax reproduce`: `python -m substrax.cli._worker DIR ...`.
 
 Not for people: `substrax reproduce` starts it, and waits for it.
 """
@@ -8,7 +8,8 @@ import sys
 
 
 def main(words: list[str]) -> int:
-    directory, *flags = words
+    first_flag = next((k for k, w in enumerate(words) if w[:2] == "--"), len(words))
+    directories, flags = words[:first_flag], words[first_flag:]
     if "--cores" in flags:
         # before JAX is imported, which makes a thread for each core
         cores = flags[flags.index("--cores") + 1].split(",")
@@ -17,10 +18,13 @@ def main(words: list[str]) -> int:
 
     if "--no-cache" not in flags:
         use_cache()
-    from ..reproduce import Abandoned, work
+    from ..reproduce import TASK, Abandoned, work
 
     try:
-        work(directory)
+        for directory in directories:
+            # taken away where there is no time left for it
+            if os.path.exists(os.path.join(directory, TASK)):
+                work(directory)
     except Abandoned:
         return 75
     except (ValueError, OSError, ImportError) as error:

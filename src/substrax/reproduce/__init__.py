@@ -27,4 +27,5 @@ from ._statistics import rate as rate
 from ._statistics import ratio_of_medians as ratio_of_medians
 from ._statistics import spearman as spearman
 from ._tables import Table as Table
+from ._work import TASK as TASK
 from ._work import work as work

@@ -93,6 +93,8 @@ def write_figure(figure: Figure, path: Path) -> list[Path]:
             )
         if figure.is_log:
             axes.set_yscale("log")
+        elif all(max(series.y, default=0.0) <= 1.0 for series in figure.series):
+            axes.set_ylim(0.0, 1.05)  # shares
         if figure.ticks:
             axes.set_xticks(range(len(figure.ticks)), figure.ticks)
         else:

@@ -46,12 +46,20 @@ def rates_page(results: Results) -> Page:
         if (theirs := printed[name].get(problem)) is not None
         and here.value * 100 < theirs
     ]
-    tables = (_configurations_table(results, rates), _recounted_table(results))
-    return Page(tables, _configurations_figure(results, rates), tuple(worse))
+    early = {
+        (problem, name): _rate(
+            results, results.plan.within, problem=problem, connections=name
+        )
+        for problem, name in rates
+    }
+    tables = (_configurations_table(results, rates, early), _recounted_table(results))
+    return Page(tables, _configurations_figure(results, early), tuple(worse))
 
 
 def _configurations_table(
-    results: Results, rates: dict[tuple[str, str], Rate]
+    results: Results,
+    rates: dict[tuple[str, str], Rate],
+    early: dict[tuple[str, str], Rate],
 ) -> Table:
     numbers = paper_numbers()["table3"]
     within = results.plan.within
@@ -61,7 +69,7 @@ def _configurations_table(
         for key, here in rates.items()
         if key[1] != "feedforward" and here.trials >= enough
     ]
-    tests = holm([fisher(rates[key], rates[key[0], "feedforward"]) for key in others])
+    tests = holm([fisher(early[key], early[key[0], "feedforward"]) for key in others])
     test_of = dict(zip(others, tests, strict=True))
     rows = []
     for (problem, name), here in rates.items():
@@ -72,20 +80,18 @@ def _configurations_table(
                 problem,
                 name,
                 here.text(),
-                _rate(results, within, **where).text() if within else "",
+                early[problem, name].text(),
                 _generation(results, **where),
                 median(results, "best_fitness", **where),
-                spread_text(results.values("seconds_per_generation", **where)),
                 _percent(numbers["rates"][name].get(problem), numbers["runs"]),
                 test.text() if test else "",
             )
         )
-    limit = f"within {within}" if within else "early"
+    limit = f"within {within} generations" if within else "in all"
     return Table.of(
         "Runs that solved their problem",
         ("problem", "configuration", "solved", limit, "median generation",
-         "median best fitness", "a generation", "paper",
-         "against feedforward (Fisher)"),
+         "median best fitness", "paper", f"{limit}, against feedforward (Fisher)"),
         rows,
         (
             "With 95 % intervals of Wilson. Tests are two-sided; p-values are "
@@ -127,12 +133,14 @@ def _configurations_figure(
         x = [k + shift for k in range(len(configurations))]
         found = [rates[problem, name] for name in configurations]
         series.append(Series.of_estimates(problem, x, found))
+    within = results.plan.within
+    limit = f" within {within} generations" if within else ""
     return Figure(
         series,
         "connection configuration",
-        "share of runs that solved",
-        "Share of runs that solved each problem, by connection configuration, with "
-        "Wilson intervals.",
+        f"solved{limit}",
+        f"Share of runs that solved each problem{limit}, by connection configuration, "
+        "with Wilson intervals.",
         ticks=configurations,
     )
 

@@ -185,6 +185,21 @@ def load_plan(
     return plan_from_toml(text, Path(name).stem, quick=quick, seeds=seeds)
 
 
+def _quick_grid(
+    quick: Mapping[str, Any], entry: Mapping[str, Any], arms: list[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Of the quick grid, what an arm with a grid of its own has, too; if that is
+    nothing, all of it, unless another arm of the same name is there for it."""
+    kinds = [(arm.get("name"), arm.get("role")) for arm in arms]
+    is_alone = kinds.count((entry["name"], entry.get("role"))) == 1
+    own = entry.get("grid", {})
+    grid = {}
+    for key, values in quick.items():
+        both = [value for value in values if value in own.get(key, values)]
+        grid[key] = both if both or not is_alone else values
+    return grid
+
+
 def plan_from_toml(
     text: str, name: str, *, quick: bool = False, seeds: int | None = None
 ) -> Plan:
@@ -215,7 +230,7 @@ def plan_from_toml(
         grid = {
             **table.get("grid", {}),
             **entry.get("grid", {}),
-            **instead.get("grid", {}),
+            **_quick_grid(instead.get("grid", {}), entry, table["arm"]),
             **own.get("grid", {}),
         }
         usual = own.get("seeds", instead.get("seeds", entry.get("seeds")))

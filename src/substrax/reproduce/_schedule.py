@@ -20,6 +20,9 @@ from ._work import RESULT, TASK
 LOG = "worker.log"
 _POLL_SECONDS = 0.1
 _PATIENCE_SECONDS = 10.0
+_MAX_BATCH = 50
+"""Runs that one process does, one after the other, where no times count: JAX is
+imported and most things are compiled once for all of them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,9 +70,10 @@ def run_tasks(
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Outcome:
     """Does every run that is not complete yet, `jobs` at a time; then those that are
-    timed, one by one.
+    timed, one by one, each in a process of its own.
 
-    A run that fails does not stop the others. An interruption ends the processes; what
+    A run that fails does not stop the others, not even those that were to come after
+    it in its process. An interruption ends the processes; what
     they had done so far is kept, and the next call goes on from there.
 
     **Arguments:**
@@ -97,8 +101,9 @@ def run_tasks(
     reused = len(results)
 
     def tell(running: Sequence["_Process"]) -> None:
-        left = clock.left([*waiting, *(p.task for p in running)], jobs)
-        names = tuple(p.title for p in running)
+        begun = [task for process in running for task in process.tasks]
+        left = clock.left([*waiting, *begun], jobs)
+        names = tuple(p.title for p in running if p.tasks)
         done = len(results)
         on_progress(Progress(total, done, reused, len(failures), names, left))
 
@@ -107,24 +112,29 @@ def run_tasks(
         while waiting or running:
             if time.monotonic() > stop_at:
                 waiting.clear()
+                for process in running:
+                    process.leave_out_the_rest()
             while waiting and len(running) < (1 if waiting[0].is_timed else jobs):
-                task = waiting.pop(0)
+                batch = _next_batch(waiting, jobs - len(running))
                 slot = min(set(range(jobs)) - {p.slot for p in running})
-                cores = [] if task.is_timed else _cores(slot, jobs)
-                running.append(_Process.start(task, runs, command, cores))
+                cores = [] if batch[0].is_timed else _cores(slot, jobs)
+                running.append(_Process.start(batch, runs, command, cores))
                 running[-1].slot = slot
             time.sleep(_POLL_SECONDS)
-            ended = [p for p in running if p.process.poll() is not None]
-            for process in ended:
-                running.remove(process)
-                task = process.task
-                result = read_result(runs, task)
-                if process.process.returncode or result is None:
-                    failures[task.key] = process.message()
-                else:
+            is_new = False
+            for process in list(running):
+                has_ended = process.process.poll() is not None
+                for task, result in process.take_results(runs):
                     results[task.key] = result
                     clock.add(task, result)
-            if ended:
+                    is_new = True
+                if has_ended:
+                    running.remove(process)
+                    is_new = True
+                    if process.tasks:
+                        failures[process.tasks[0].key] = process.message()
+                        waiting[:0] = process.tasks[1:]
+            if is_new:
                 tell(running)
     return Outcome(results, failures)
 
@@ -160,41 +170,68 @@ class _Clock:
         return total
 
 
+def _next_batch(waiting: list[Task], num_free: int) -> list[Task]:
+    """Takes what one process is to do: a timed run, or a share of the others."""
+    if waiting[0].is_timed:
+        return [waiting.pop(0)]
+    num = sum(not task.is_timed for task in waiting)
+    size = min(_MAX_BATCH, math.ceil(num / num_free))
+    batch = waiting[:size]
+    del waiting[:size]
+    return batch
+
+
 @dataclasses.dataclass(eq=False)
 class _Process:
-    task: Task
-    folder: Path
+    """A worker and the runs that it still has to do; it is at the first of them."""
+
+    tasks: list[Task]
+    log: Path
     process: subprocess.Popen
     slot: int = 0
 
     @staticmethod
     def start(
-        task: Task, runs: Path, command: Sequence[str], cores: Sequence[int]
+        tasks: list[Task], runs: Path, command: Sequence[str], cores: Sequence[int]
     ) -> "_Process":
-        folder = runs / task.key
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / TASK, json.dumps(task.to_dict(), indent=1) + "\n")
-        words = [*command, str(folder)]
-        if task.is_cold:
+        folders = [runs / task.key for task in tasks]
+        for task, folder in zip(tasks, folders, strict=True):
+            folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(folder / TASK, json.dumps(task.to_dict(), indent=1) + "\n")
+        words = [*command, *map(str, folders)]
+        if tasks[0].is_cold:
             words.append("--no-cache")
         if cores:
             words += ["--cores", ",".join(map(str, cores))]
-        with open(folder / LOG, "wb") as log:
+        log = folders[0] / LOG
+        with open(log, "wb") as file:
             process = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                words, stdin=subprocess.DEVNULL, stdout=file, stderr=file
             )
-        return _Process(task, folder, process)
+        return _Process(tasks, log, process)
+
+    def take_results(self, runs: Path) -> Iterator[tuple[Task, dict[str, Any]]]:
+        """Runs that are complete since the last call."""
+        while self.tasks and (result := read_result(runs, self.tasks[0])) is not None:
+            yield self.tasks.pop(0), result
+
+    def leave_out_the_rest(self) -> None:
+        """Lets the process end after the run that it is at."""
+        for task in self.tasks[1:]:
+            (self.log.parents[1] / task.key / TASK).unlink(missing_ok=True)
+        del self.tasks[1:]
 
     @property
     def title(self) -> str:
-        cell = ", ".join(f"{key} {value}" for key, value in self.task.cell.items())
-        return f"{self.task.arm}: {cell}, seed {self.task.seed}"
+        task = self.tasks[0]
+        cell = ", ".join(f"{key} {value}" for key, value in task.cell.items())
+        return f"{task.arm}: {cell}, seed {task.seed}"
 
     def message(self) -> str:
         """The last thing that the process said."""
-        lines = (self.folder / LOG).read_text(errors="replace").strip().splitlines()
+        lines = self.log.read_text(errors="replace").strip().splitlines()
         why = lines[-1] if lines else f"exit status {self.process.returncode}"
-        return f"{self.title}: {why} (all of it: {self.folder / LOG})"
+        return f"{self.title}: {why} (all of it: {self.log})"
 
 
 def _cores(slot: int, jobs: int) -> list[int]:

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +75,7 @@ def work_quadtree(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     The same genomes are decoded by the frontier, whose networks must be the same. A
     generation's time is the mean over the sample, taken for every genome of the
     population; the rest of a generation (evaluation, NEAT) is left out. A genome that
-    takes longer than `max_seconds` is cut off, and its time scaled: seconds a query so
-    far, times the queries that the frontier needs, which are fewer than the quadtree's.
+    takes longer than `max_seconds` is cut off, and its time scaled, see `_scaled`.
 
     Options: so many genomes as a `sample` from each of the generations `at` (none: the
     last); `source` are settings of the evolution that the genomes come from, where the
@@ -88,7 +87,7 @@ def work_quadtree(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     path = folder / SAMPLES
     done = _read_samples(path)
     path.write_text("".join(json.dumps(s) + "\n" for s in done.values()))
-    stages, last = [], None
+    frontier, last = [], None
     for experiment, result, generation, genomes in _stages(folder, task):
         parts = experiment.build()
         decoder = parts.decoder
@@ -105,40 +104,31 @@ def work_quadtree(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
                 with open(path, "a") as file:
                     file.write(json.dumps(sample) + "\n")
         batch = jax.tree.map(lambda x, some=some: x[np.array(some)], genomes)
-        stages.append(
-            {
-                "decode_quadtree": np.mean(
-                    [done[generation, k]["seconds"] for k in some]
-                ),
-                "decode_frontier": _seconds(decoder, batch) / len(some),
-            }
-        )
+        frontier.append(_seconds_per_genome(decoder, batch, size))
         last = (experiment, result, size)
     assert last is not None
     experiment, result, size = last
     facts = evolution_facts(experiment, result)
-    mean = {k: float(np.mean([s[k] for s in stages])) for k in stages[0]}
-    seconds = size * mean["decode_quadtree"]
     samples = list(done.values())
+    mean = float(np.mean(_scaled(samples)))
+    seconds = size * mean
     compared = [s["is_same"] for s in samples if s["is_same"] is not None]
-    return (
-        facts
-        | mean
-        | {
-            "strategy": task["kind"],
-            "solved_at": None,
-            "seconds_per_generation": seconds,
-            "median_seconds": None,
-            "compile_seconds": 0.0,
-            "generations": experiment.run.generations,
-            "seconds": seconds * experiment.run.generations,
-            "num_sampled": len(samples),
-            "num_cut": sum(s["is_cut"] for s in samples),
-            "num_compared": len(compared),
-            "num_same": sum(compared),
-            "mean_queries": float(np.mean([s["queries"] for s in samples])),
-        }
-    )
+    return facts | {
+        "decode_quadtree": mean,
+        "decode_frontier": float(np.mean(frontier)),
+        "strategy": task["kind"],
+        "solved_at": None,
+        "seconds_per_generation": seconds,
+        "median_seconds": None,
+        "compile_seconds": 0.0,
+        "generations": experiment.run.generations,
+        "seconds": seconds * experiment.run.generations,
+        "num_sampled": len(samples),
+        "num_cut": sum(s["is_cut"] for s in samples),
+        "num_compared": len(compared),
+        "num_same": sum(compared),
+        "mean_queries": float(np.mean([s["queries"] for s in samples])),
+    }
 
 
 def _sample(
@@ -150,21 +140,38 @@ def _sample(
 ) -> dict[str, Any]:
     """One genome by the quadtree, and whether the decoder makes the same of it."""
     tree = decode(decoder, genomes, index, limit)
-    is_same, seconds, queries = None, tree.seconds, tree.queries
-    if tree.is_cut:
-        one = jax.tree.map(lambda x: x[index : index + 1], genomes)
-        queries = max(queries, _explore(decoder, one).num_queries)
-        seconds *= queries / tree.queries
-    else:
+    is_same = None
+    if not tree.is_cut:
         is_same = _is_same(tree.links, _links_of(decoder, genomes, index))
+    one = jax.tree.map(lambda x: x[index : index + 1], genomes)
     return {
         "genome": index,
-        "seconds": seconds,
-        "seconds_measured": tree.seconds,
-        "queries": queries,
+        "seconds": tree.seconds,
+        "queries": tree.queries,
+        "frontier_queries": _explore(decoder, one).num_queries,
         "is_cut": tree.is_cut,
         "is_same": is_same,
     }
+
+
+def _scaled(samples: Sequence[dict[str, Any]]) -> list[float]:
+    """Seconds of each genome; where it was cut off, what they would have become.
+
+    That is its seconds a query so far, times the queries still to come: the frontier's
+    for this genome, times what the quadtree asked more than the frontier on the genomes
+    that were not cut off.
+    """
+    whole = [s for s in samples if not s["is_cut"]]
+    asked, needed = (
+        sum(s[name] for s in whole) for name in ("queries", "frontier_queries")
+    )
+    more = max(1.0, asked / needed) if needed else 1.0
+    return [
+        s["seconds"] * max(1.0, more * s["frontier_queries"] / s["queries"])
+        if s["is_cut"]
+        else s["seconds"]
+        for s in samples
+    ]
 
 
 def _explore(decoder: Discovered, genomes: Genome) -> Wiring:
@@ -174,12 +181,19 @@ def _explore(decoder: Discovered, genomes: Genome) -> Wiring:
     return discover(engine, decoder.weight_map, decoder.layout, exploration)
 
 
-def _seconds(decoder: Discovered, genomes: Genome) -> float:
-    """Of decoding them together, warm."""
-    began = time.perf_counter()
-    decoder.decode(genomes)
-    repeats = 3 if time.perf_counter() - began < _LONG_SECONDS else 1
-    return best_seconds(lambda: decoder.decode(genomes), repeats)
+def _seconds_per_genome(decoder: Discovered, genomes: Genome, size: int) -> float:
+    """Of decoding, warm, as part of a population.
+
+    The genomes are copied until there are `size` of them, or until it takes seconds:
+    a few genomes alone would not show what a population costs each of them.
+    """
+    num = genomes.node_id.shape[0]
+    once = best_seconds(lambda: decoder.decode(genomes), 1)
+    copies = max(1, min(size // num, int(_LONG_SECONDS / once)))
+    batch = jax.tree.map(lambda x: x[np.tile(np.arange(num), copies)], genomes)
+    if copies > 1:
+        once = min(best_seconds(lambda: decoder.decode(batch), 2), once * copies)
+    return once / (copies * num)
 
 
 def work_positions(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
