@@ -107,8 +107,8 @@ def run_tasks(
         done = len(results)
         on_progress(Progress(total, done, reused, len(failures), names, left))
 
+    is_new = True
     with _pool() as running:
-        tell(running)
         while waiting or running:
             if time.monotonic() > stop_at:
                 waiting.clear()
@@ -120,8 +120,10 @@ def run_tasks(
                 cores = [] if batch[0].is_timed else _cores(slot, jobs)
                 running.append(_Process.start(batch, runs, command, cores))
                 running[-1].slot = slot
+            if is_new:
+                tell(running)
+                is_new = False
             time.sleep(_POLL_SECONDS)
-            is_new = False
             for process in list(running):
                 has_ended = process.process.poll() is not None
                 for task, result in process.take_results(runs):
@@ -134,8 +136,7 @@ def run_tasks(
                     if process.tasks:
                         failures[process.tasks[0].key] = process.message()
                         waiting[:0] = process.tasks[1:]
-            if is_new:
-                tell(running)
+        tell(running)
     return Outcome(results, failures)
 
 
