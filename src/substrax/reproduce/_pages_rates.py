@@ -250,13 +250,24 @@ def _solving_figure(results: Results, rates: dict[Cell, Rate]) -> Figure:
     found: dict[tuple[str, int], dict[int, Rate]] = {}
     for (arm, depth, population), here in rates.items():
         found.setdefault((arm, population), {})[depth] = here
-    return Figure(
-        [
-            Series.of_estimates(
-                f"{arm}, {population}", [*by_depth], [*by_depth.values()]
+    series = []
+    for place, ((arm, population), by_depth) in enumerate(found.items()):
+        # Side by side, or intervals would hide one another.
+        x = [depth + 0.06 * place for depth in by_depth]
+        name = f"{arm}, population {population}"
+        series.append(Series.of_estimates(name, x, [*by_depth.values()]))
+    printed = [r for r in paper_numbers()["table6"]["rows"] if r["population"] == 300]
+    for side, name in (("es", "ES-HN"), ("gpu", "EMR")):
+        series.append(
+            Series(
+                f"paper, {name}, population 300 (3 runs)",
+                [row["depth"] for row in printed],
+                [row[f"{side}_rate"] / 100 for row in printed],
+                is_paper=True,
             )
-            for (arm, population), by_depth in found.items()
-        ],
+        )
+    return Figure(
+        series,
         "depth D",
         f"solved within {results.plan.within} generations",
         "Share of runs that solved XOR, over depth, with Wilson intervals.",

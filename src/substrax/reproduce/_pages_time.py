@@ -215,7 +215,9 @@ def runtime_page(results: Results) -> Page:
                     theirs["es"],
                     theirs["cpu"],
                     theirs["gpu"],
-                    "" if gpu is None else times((gpu[0] * gpu[1]) ** 0.5 / middle),
+                    ""
+                    if gpu is None or is_quadtree(results, arm)
+                    else times((gpu[0] * gpu[1]) ** 0.5 / middle),
                 )
             )
             if gpu is not None and not is_quadtree(results, arm) and middle > gpu[1]:
