@@ -216,10 +216,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"substrax: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
+        what = f"{error.strerror or error}"
+        if error.filename:
+            what = f"cannot use {error.filename}: {what}"
         print(
-            f"substrax: cannot use{where}: {error.strerror or error}. What was saved "
-            "before is intact: `substrax resume DIR` goes on from there.",
+            f"substrax: {what}. What was saved before is intact: `substrax resume DIR` "
+            "goes on from there.",
             file=sys.stderr,
         )
         return 1
