@@ -58,6 +58,26 @@ def test_verify_sees_wrong_settled_outputs(cases, write, capsys):
     assert "a settled output differs by 0.25" in capsys.readouterr().out
 
 
+def test_verify_takes_a_nan_for_a_difference(cases, write, capsys):
+    with_outputs = [c for c in cases if c["settle_outputs"] and c["connections"]][:1]
+    for place in ("connections", "settle_outputs"):
+        changed = copy.deepcopy(with_outputs)
+        changed[0][place][0][-1] = float("nan")
+        assert main(["verify", write(changed)]) == 1
+        assert "differs by nan" in capsys.readouterr().out
+
+
+def test_verify_names_what_is_wrong_with_a_case(cases, write, capsys):
+    for change, message in (
+        ({"settle_outputs": [[0.0]]}, "settle_outputs has the shape"),
+        ({"hidden": None}, "case xor-3 of"),
+    ):
+        changed = copy.deepcopy([c for c in cases if c["settle_outputs"]][:1])
+        changed[0].update(change, case="xor-3")
+        assert main(["verify", write(changed)]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_verify_prints_json(cases, write, capsys):
     assert main(["verify", write(cases[:1]), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)

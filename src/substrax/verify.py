@@ -27,7 +27,7 @@ OUTPUT_TOLERANCE = {"f64": 1e-6, "f32": 1e-3}
 class CaseResult:
     """One case: its number, and how it differs; no differences, it matches."""
 
-    case: int
+    case: int | str
     differences: tuple[str, ...]
 
     @property
@@ -120,14 +120,21 @@ def _differences(
         if missing := wanted - found:
             notes.append(f"{len(missing)} {name} missing, such as {min(missing)}")
     common = links.keys() & expected.keys()
-    worst = max((abs(links[k] - expected[k]) for k in common), default=0.0)
-    if worst > WEIGHT_TOLERANCE[precision]:
+    distances = [abs(links[k] - expected[k]) for k in common]
+    worst = float(np.max(distances, initial=0.0))
+    if not worst <= WEIGHT_TOLERANCE[precision]:  # a NaN differs, too
         notes.append(f"a weight differs by {worst:.3g}")
     settled = case.get("settle_outputs")
     if settled is not None and not notes:
         outputs = evaluate(network, case["settle_inputs"])[0]
-        worst = float(np.max(np.abs(outputs - np.asarray(settled)), initial=0.0))
-        if worst > OUTPUT_TOLERANCE[precision]:
+        wanted = np.asarray(settled, np.float64)
+        if wanted.shape != outputs.shape:
+            raise ValueError(
+                f"settle_outputs has the shape {wanted.shape}, but the network's "
+                f"outputs have {outputs.shape}."
+            )
+        worst = float(np.max(np.abs(outputs - wanted), initial=0.0))
+        if not worst <= OUTPUT_TOLERANCE[precision]:
             notes.append(f"a settled output differs by {worst:.3g}")
     return tuple(notes)
 
@@ -143,16 +150,20 @@ def verify_file(
     cases = load_cases(path)
     results = []
     for number, case in enumerate(cases):
-        name = case.get("case", number) if isinstance(case, Mapping) else number
+        name = case.get("case") if isinstance(case, Mapping) else None
+        name = name if isinstance(name, int | str) else number
         try:
             differences = verify_case(case, strategy=strategy, precision=precision)
-        except (KeyError, TypeError, IndexError) as error:
+        except KeyError as error:
             raise ValueError(
-                f"case {name} of {path} is incomplete or damaged "
-                f"({type(error).__name__}: {error})."
+                f"case {name} of {path} is incomplete: {error} is missing."
+            ) from error
+        except (TypeError, IndexError, AttributeError) as error:
+            raise ValueError(
+                f"case {name} of {path} is damaged ({type(error).__name__}: {error})."
             ) from error
         except ValueError as error:
             raise ValueError(f"case {name} of {path}: {error}") from error
-        results.append(CaseResult(int(name), differences))
+        results.append(CaseResult(name, differences))
         on_case(number + 1, len(cases))
     return results

@@ -80,7 +80,7 @@ def test_wrong_arity_is_refused(arrays):
 
 def test_unknown_activation_id_is_refused(arrays):
     arrays["node_activation"][0, 5] = 999
-    with pytest.raises(ValueError, match="activation id 999 is unknown"):
+    with pytest.raises(ValueError, match=r"node \d+ of genome 0 has activation id 999"):
         compiled(arrays)
 
 

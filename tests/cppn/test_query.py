@@ -216,6 +216,20 @@ class TestBadInputIsAnswered:
         with pytest.raises(ValueError, match="unknown CPPN input 'z1'"):
             QueryEngine(compile_cppns([self.cppn], "plain"), coordinates=("z1",) * 5)
 
+    def test_cells_are_asked_about_at_their_centres(self):
+        engine = self.engine()
+        cell = np.array([[0, 0], [3, 1]])
+        point = np.array([0.25, -1.0])
+        centre = (2 * cell + 1) / 4 - 1
+        got = engine.query_cells(0, point, 1, cell)
+        assert (got == engine.query(0, point, centre)).all()
+        back = engine.query_cells(0, point, 1, cell, outgoing=False)
+        assert (back == engine.query(0, centre, point)).all()
+        with pytest.raises(ValueError, match="from 0 to 2"):
+            engine.query_cells(0, point, 1, [[4, 0]])
+        with pytest.raises(ValueError, match="whole numbers"):
+            engine.query_cells(0, point, 1, [[0.5, 0]])
+
     def test_no_queries_no_values(self):
         none = np.zeros((0, 2))
         assert self.engine().query(np.zeros(0, int), none, none).shape == (0, 1)

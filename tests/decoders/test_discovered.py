@@ -200,7 +200,7 @@ def test_empty_networks_say_why() -> None:
     network = emr_decoder().decode(genomes_of([constant_cppn(0.0)]))[0]
     assert "made no hidden position" in describe(network).diagnosis
     # Cells of level 0 are found from the input, but the output lies below all of them.
-    low = Layout([(0.0, -1.0)], [(0.5, -1.0)])
+    low = Layout([(0.0, -1.0)], [(0.5, -0.99)])
     decoder = dataclasses.replace(emr_decoder(), layout=low)
     network = decoder.decode(genomes_of([constant_cppn(0.9)]))[0]
     assert "none of them links on to an output" in describe(network).diagnosis
@@ -267,3 +267,10 @@ def test_discover_is_what_the_decoder_calls() -> None:
     networks = emr_decoder().decode(genomes)
     np.testing.assert_array_equal(wiring.link_weight, networks.link_weight)
     assert wiring.num_queries > 0
+
+
+def test_a_layout_that_no_link_can_cross_is_refused() -> None:
+    upside_down = Layout([[0.0, 1.0]], [[0.0, -1.0]])
+    for decoder in (es_hyperneat, emr_hyperneat):
+        with pytest.raises(ValueError, match="no output lies above an input"):
+            decoder(upside_down)

@@ -214,3 +214,10 @@ def test_one_layer_is_too_few() -> None:
 def test_bad_settings_get_a_sentence(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         decoder("grid", **options)
+
+
+def test_layers_and_grids_of_other_shapes_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"layer 0 needs the shape \(n, 2\)"):
+        FixedSubstrate.layered([[[0, -1, 0.3]], [[0.0, 1.0]]])
+    with pytest.raises(ValueError, match="a column and a row at least"):
+        FixedSubstrate.grid(LAYOUT, columns=0, rows=2)

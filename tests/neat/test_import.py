@@ -405,6 +405,11 @@ def _with_bias(bias):
         (_with_bias(float("nan")), "Node 0.*bias.*finite"),
         (_with_bias(float("-inf")), "Node 0.*bias.*finite"),
         ({"input_ids": None}, "input_ids"),
+        ({"input_ids": [-1, -1]}, "name a node twice"),
+        ({"output_id": 7}, "output 7 is not among"),
+        ({"nodes": [{"id": 0, "bias": 0.0}]}, "no 'activation'"),
+        ({"connections": [[-1, 0, "heavy"]]}, "source, target, weight"),
+        ({"connections": [[-1, 0, 1.0], [-1, 0, 2.0]]}, "-1 -> 0 occurs twice"),
         ({"nodes": [{"id": 0, "activation": "sine2", "bias": 0.0}]}, "sine2"),
     ],
 )

@@ -103,6 +103,12 @@ def start(neat):
     return _init(neat, jax.random.key(1))
 
 
+@pytest.mark.parametrize("shape", [(3,), (32, 1), ()])
+def test_a_fitness_of_another_shape_gets_a_sentence(neat, start, shape):
+    with pytest.raises(ValueError, match="one number for each of the"):
+        neat.tell(start, np.zeros(shape, np.float32), key=jax.random.key(0))
+
+
 def test_the_first_population_is_fully_linked_and_valid(neat, start):
     genomes = neat.ask(start)
     assert_valid(genomes, neat.config)

@@ -44,8 +44,19 @@ def test_a_point_outside_the_plane_is_refused_with_the_offer_to_normalise(
     with pytest.raises(ValueError, match="outside the plane") as raised:
         Layout(**points)
     assert f"{name}[1] = (1.5, " in str(raised.value)
-    assert f"normalise({name})" in str(raised.value)
-    Layout(**(points | {name: normalise(points[name])}))
+    assert "Layout.normalised(inputs, outputs)" in str(raised.value)
+    Layout.normalised(**points)
+
+
+def test_inputs_and_outputs_are_normalised_together() -> None:
+    layout = Layout.normalised([[-2.0, -2.0], [2.0, -2.0]], [[0.0, 2.0]])
+    assert layout.inputs.tolist() == [[-1, -1], [1, -1]]
+    assert layout.outputs.tolist() == [[0, 1]]
+
+
+def test_coordinates_that_are_no_numbers_get_a_sentence() -> None:
+    with pytest.raises(ValueError, match="inputs must be rows"):
+        Layout([["a", "b"]], [[0.0, 1.0]])
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._types import ArrayLike
+from ._activation import ACTIVATION_NAMES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,6 +144,7 @@ def read_graphs(
         where = int(node_genome[1:][key[1:] == key[:-1]][0])
         raise ValueError(f"genome {where} has two nodes with the same id.")
     _check_arity(node_genome, ids, num_genomes, num_inputs, num_outputs)
+    _check_activations(activation, node_genome, ids, num_inputs)
 
     place = np.flatnonzero(arrays["link_enabled"][0])
     link_genome = place // max(1, link_source.shape[1])
@@ -182,6 +184,20 @@ def _check_arity(
         )
 
 
+def _check_activations(
+    activation: np.ndarray, node_genome: np.ndarray, ids: np.ndarray, num_inputs: int
+) -> None:
+    known = len(ACTIVATION_NAMES)
+    wrong = ((activation < 0) | (activation >= known)) & (ids >= num_inputs)
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"node {int(ids[at])} of genome {int(node_genome[at])} has activation id "
+            f"{int(activation[at])}, which is unknown; ids are positions in "
+            f"ACTIVATION_NAMES, 0 to {known - 1}. Give it one of these."
+        )
+
+
 def _check_no_link_into_input(
     links: GraphLinks, target_id: np.ndarray, num_inputs: int
 ) -> None:
@@ -190,7 +206,8 @@ def _check_no_link_into_input(
         at = int(np.flatnonzero(wrong)[0])
         raise ValueError(
             f"genome {int(links.genome[at])} has a link into input node "
-            f"{int(target_id[at])}; inputs only send. Remove that link."
+            f"{int(target_id[at])}; inputs only send. Remove that link, or lower "
+            f"num_inputs={num_inputs} if that node is no input."
         )
 
 

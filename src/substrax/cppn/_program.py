@@ -199,12 +199,6 @@ def _activation_table(
 ) -> tuple[tuple[int, ...], np.ndarray]:
     """The functions used, and each row's index among them; chains pass on unchanged."""
     known = len(ACTIVATION_NAMES)
-    if ((activation < 0) | (activation >= known)).any():
-        wrong = activation[(activation < 0) | (activation >= known)][0]
-        raise ValueError(
-            f"activation id {int(wrong)} is unknown; ids are positions in "
-            f"ACTIVATION_NAMES, 0 to {known - 1}."
-        )
     occurring = set(np.flatnonzero(np.bincount(activation, minlength=known)).tolist())
     identity = activation_id("identity")
     if activations is None:

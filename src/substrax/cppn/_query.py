@@ -198,6 +198,34 @@ class QueryEngine:
             values = scattered
         return values.T
 
+    def query_cells(
+        self,
+        genome: ArrayLike,
+        point: ArrayLike,
+        level: ArrayLike,
+        cell: ArrayLike,
+        *,
+        outgoing: bool = True,
+    ) -> Float[np.ndarray, "queries outputs"]:
+        """CPPN outputs for links between points and integer cells of the plane.
+
+        Cell (i, j) of level d has its centre at `((2i + 1) / 2^(d+1) - 1, ...)`, there
+        being 2^(d+1) cells along each axis; `cell` has shape `(queries, 2)` or `(2,)`.
+        Links lead to the cells if `outgoing`, else from them.
+        """
+        level, cell = np.asarray(level), np.atleast_2d(np.asarray(cell))
+        if level.dtype.kind not in "iu" or cell.dtype.kind not in "iu":
+            raise ValueError("levels and cells are whole numbers; points go to query.")
+        num = 2 ** (np.atleast_1d(level).astype(np.int64)[:, None] + 1)
+        if cell.shape[-1] != 2 or (num < 2).any() or ((cell < 0) | (cell >= num)).any():
+            raise ValueError(
+                "a cell is a pair (i, j), each from 0 to 2^(level + 1) - 1, of a level "
+                "from 0."
+            )
+        centre = (2.0 * cell + 1.0) / num - 1.0
+        ends = (point, centre) if outgoing else (centre, point)
+        return self.query(genome, *ends)
+
     def _check(
         self, genome: ArrayLike, source: ArrayLike, target: ArrayLike
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

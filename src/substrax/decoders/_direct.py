@@ -100,13 +100,6 @@ class Direct(AbstractDecoder):
         )
 
     def _activation_ids(self, used: Int[np.ndarray, " nodes"]) -> tuple[int, ...]:
-        known = len(ACTIVATION_NAMES)
-        wrong = used[(used < 0) | (used >= known)]
-        if wrong.size:
-            raise ValueError(
-                f"activation id {int(wrong[0])} is unknown; ids are positions in "
-                f"ACTIVATION_NAMES, 0 to {known - 1}."
-            )
         names = [ACTIVATION_NAMES[a] for a in np.unique(used)]
         if self.activations is None:
             return activation_set(names)

@@ -157,6 +157,15 @@ class Discovered(AbstractCPPNDecoder):
     def __post_init__(self) -> None:
         activation_set([self.hidden_activation, self.output_activation])
         self._exploration()
+        lowest = self.layout.inputs[:, 1].min()
+        highest = self.layout.outputs[:, 1].max()
+        if highest <= lowest:
+            raise ValueError(
+                f"no output lies above an input (inputs begin at y = {lowest:g}, "
+                f"outputs end at y = {highest:g}), but links of discovered substrates "
+                "run upwards: all networks would be empty. Move the outputs up, or "
+                "turn the layout over."
+            )
         if self.steps < 1:
             raise ValueError(f"steps must be positive, not {self.steps}.")
 

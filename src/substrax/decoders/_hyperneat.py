@@ -79,7 +79,13 @@ class FixedSubstrate:
         """Layers of points from inputs to outputs, each linked fully to the next."""
         if len(layers) < 2:
             raise ValueError("a layered substrate needs inputs and outputs at least.")
-        arrays = [np.asarray(layer, np.float64).reshape(-1, 2) for layer in layers]
+        arrays = [np.asarray(layer, np.float64) for layer in layers]
+        for k, array in enumerate(arrays):
+            if array.ndim != 2 or array.shape[1] != 2:
+                raise ValueError(
+                    f"layer {k} needs the shape (n, 2), one row (x, y) for each node; "
+                    f"it has {array.shape}."
+                )
         sizes = [len(a) for a in arrays]
         num_inputs, num_outputs = sizes[0], sizes[-1]
         firsts = num_inputs + num_outputs + np.cumsum([0, *sizes[1:-1]])
@@ -103,6 +109,10 @@ class FixedSubstrate:
 
         Links lead from each node to every node that lies higher, outputs included.
         """
+        if columns < 1 or rows < 1:
+            raise ValueError(
+                f"a grid needs a column and a row at least, not {columns} and {rows}."
+            )
         x = (2 * np.arange(columns) + 1) / columns - 1
         y = (2 * np.arange(rows) + 1) / rows - 1
         hidden = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)

@@ -78,12 +78,7 @@ def _fields(genome: Any) -> tuple[dict[int, tuple], dict[tuple[int, int], float]
                     f"The genome has no {name!r}. Give a mapping with nodes, "
                     "connections, input_ids and output_id, or a neat-python genome."
                 )
-        nodes = {
-            int(n["id"]): (n["activation"], n["bias"], n.get("response", 1.0), "sum")
-            for n in genome["nodes"]
-        }
-        links = {(int(s), int(t)): float(w) for s, t, w in genome["connections"]}
-        return nodes, links
+        return _fields_of_mapping(genome)
     nodes = {
         int(key): (n.activation, n.bias, n.response, n.aggregation)
         for key, n in genome.nodes.items()
@@ -94,6 +89,52 @@ def _fields(genome: Any) -> tuple[dict[int, tuple], dict[tuple[int, int], float]
         if c.enabled
     }
     return nodes, links
+
+
+def _fields_of_mapping(genome: Mapping[str, Any]):
+    nodes: dict[int, tuple] = {}
+    for node in genome["nodes"]:
+        for name in ("id", "activation", "bias"):
+            if name not in node:
+                raise ValueError(f"The node {dict(node)} has no {name!r}; add it.")
+        key = int(node["id"])
+        if key in nodes:
+            raise ValueError(f"Node {key} occurs twice; remove one.")
+        nodes[key] = (
+            node["activation"], node["bias"], node.get("response", 1.0), "sum"
+        )  # fmt: skip
+    links: dict[tuple[int, int], float] = {}
+    for link in genome["connections"]:
+        try:
+            source, target, weight = link
+            ends, number = (int(source), int(target)), float(weight)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"The connection {link!r} is not (source, target, weight), in numbers."
+            ) from error
+        if ends in links:
+            raise ValueError(
+                f"The connection {ends[0]} -> {ends[1]} occurs twice; remove one."
+            )
+        links[ends] = number
+    return nodes, links
+
+
+def _require_terminals(
+    nodes: Mapping[int, Any], input_ids: Sequence[int], output_ids: Sequence[int]
+) -> None:
+    everything = [*input_ids, *output_ids]
+    if len(set(everything)) < len(everything):
+        raise ValueError(
+            f"input_ids {list(input_ids)} and output_ids {list(output_ids)} name a "
+            "node twice. Name each once."
+        )
+    for node in output_ids:
+        if node not in nodes:
+            raise ValueError(
+                f"output {node} is not among the genome's nodes "
+                f"({', '.join(map(str, sorted(nodes)))}). Correct output_ids."
+            )
 
 
 def genome_from_neat_python(
@@ -136,6 +177,7 @@ def genome_from_neat_python(
             "The ids of inputs and outputs are unknown. Give input_ids and output_ids "
             "(for neat-python: config.genome_config.input_keys and output_keys)."
         )
+    _require_terminals(nodes, input_ids, output_ids)
     known = {*nodes, *input_ids}
     for source, target in links:
         if source not in known or target not in nodes:

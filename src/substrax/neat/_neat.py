@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from .._types import ArrayLike
 from ._config import NEATConfig
 from ._crossover import cross, cross_equals
 from ._genome import Genome, materialise, select, take
@@ -178,7 +179,7 @@ class NEAT(eqx.Module):
     def tell(
         self,
         state: NEATState,
-        fitness: Float[Array, " population"],
+        fitness: ArrayLike,
         *,
         key: Key[Array, ""],
     ) -> tuple[NEATState, NEATInfo]:
@@ -190,6 +191,12 @@ class NEAT(eqx.Module):
         **Returns:** the next state, and what happened.
         """
         config = self.config
+        fitness = jnp.asarray(fitness)
+        if fitness.shape != (config.population_size,):
+            raise ValueError(
+                f"fitness has the shape {fitness.shape}; give one number for each of "
+                f"the {config.population_size} genomes, in the order of `ask`."
+            )
         key_representative, key_offspring = jax.random.split(key)
         placed = speciate(
             config,

@@ -2,12 +2,16 @@
 
 import dataclasses
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from .._memory import forget_pages, joined, read_budget
 from ..cppn import ACTIVATION_NAMES, Dialect
+
+if TYPE_CHECKING:
+    from ._describe import Description
 
 _LINKS_AT_A_TIME = 1 << 20
 
@@ -136,6 +140,13 @@ class Networks:
                 )
             },
         )  # fmt: skip
+
+    def describe(self) -> "Description":
+        """Describes one network: its size, its links, and why it is empty or constant
+        if it is."""
+        from ._describe import describe  # which evaluates networks
+
+        return describe(self)
 
     def activation_name(self, node: int) -> str:
         return ACTIVATION_NAMES[int(self.node_activation[node])]

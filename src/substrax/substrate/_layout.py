@@ -41,7 +41,10 @@ def rectangle(
 
 
 def _as_points(name: str, points: ArrayLike) -> Float[np.ndarray, "n 2"]:
-    array = np.array(points, np.float64)  # a copy, so that it stays as checked
+    try:
+        array = np.array(points, np.float64)  # a copy, so that it stays as checked
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be rows (x, y) of numbers: {error}.") from error
     if array.ndim != 2 or array.shape[1] != 2 or not len(array):
         raise ValueError(
             f"{name} need the shape (n, 2), one row (x, y) for each; these have "
@@ -73,7 +76,7 @@ class Layout:
                 raise ValueError(
                     f"{name}[{k}] = ({array[k, 0]:g}, {array[k, 1]:g}) lies outside "
                     "the plane [-1, 1]^2, where a CPPN pattern means nothing. Use "
-                    f"substrax.substrate.normalise({name}) to scale them into it."
+                    "Layout.normalised(inputs, outputs) to scale all of them into it."
                 )
             object.__setattr__(self, name, array)
         everything = np.concatenate([checked["inputs"], checked["outputs"]])
@@ -91,6 +94,14 @@ class Layout:
     def spread(num_inputs: int, num_outputs: int) -> "Layout":
         """Inputs along the lower edge (y = -1), outputs along the upper (y = 1)."""
         return Layout(line(num_inputs, -1.0), line(num_outputs, 1.0))
+
+    @staticmethod
+    def normalised(inputs: ArrayLike, outputs: ArrayLike) -> "Layout":
+        """Points from anywhere, scaled and shifted into the plane, all alike."""
+        inputs = _as_points("inputs", inputs)
+        together = [inputs, _as_points("outputs", outputs)]
+        points = normalise(np.concatenate(together))
+        return Layout(points[: len(inputs)], points[len(inputs) :])
 
     @property
     def points(self) -> Float[np.ndarray, "terminals 2"]:
