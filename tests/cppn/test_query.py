@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.cppns import compile_cppns, random_cppn
 from tests.reference.cppn import evaluate
 
-from substrax.cppn import DIALECTS, QueryEngine
+from substrax.cppn import DIALECTS, QueryEngine, activation_id, compile_programs
 from substrax.cppn._kernel import BLOCK_SIZES
 
 EVERY = ("identity", "tanh", "sigmoid", "sin", "gauss", "abs", "step", "relu", "cos")
@@ -233,3 +233,37 @@ class TestBadInputIsAnswered:
     def test_no_queries_no_values(self):
         none = np.zeros((0, 2))
         assert self.engine().query(np.zeros(0, int), none, none).shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "coordinates",
+    [("distance", "bias"), ("x2", "y2"), ("bias", "x1"), ("dx", "dy")],
+)
+def test_any_coordinates_give_values_that_do_not_depend_on_the_batch(coordinates):
+    """Coordinates that leave one end of links out, and such as are rounded."""
+    num, rng = len(coordinates), np.random.default_rng(0)
+    programs = compile_programs(
+        node_id=[range(num + 1)],
+        node_activation=[[0] * num + [activation_id("tanh")]],
+        node_bias=[[0.1] * (num + 1)],
+        link_source=[range(num)],
+        link_target=[[num] * num],
+        link_weight=[rng.normal(size=num)],
+        link_enabled=[[True] * num],
+        num_inputs=num,
+        num_outputs=1,
+        dialect="plain",
+    )
+    engine = QueryEngine(programs, coordinates)
+    source, target = rng.uniform(-1, 1, (2, 1500, 2)).astype(np.float32)
+    whole = engine.query(0, source, target)
+    for size in (1, 17, 50, 200, 700):
+        np.testing.assert_array_equal(
+            engine.query(0, source[:size], target[:size]), whole[:size]
+        )
+    wide = QueryEngine(programs, coordinates, vectorised=True)
+    np.testing.assert_array_equal(wide.query(0, source, target), whole)
+    half = np.zeros_like(source)
+    runs = (np.array([0]), np.array([1500]))
+    quads = engine.query_quads(*runs, source, target, half, outgoing=True)
+    np.testing.assert_array_equal(quads[0, 3], whole[:, 0])

@@ -334,6 +334,21 @@ def _run_blocks_together(tables, plan, questions, language, kind, num_blocks):
     return run_blocks
 
 
+def _fits_one_function(coordinates: tuple[str, ...]) -> bool:
+    """Whether XLA may compile all blocks to one function.
+
+    It aborts (jaxlib 0.10) if such a function has an argument that it does not use:
+    both ends of links must matter. And it would round the squares of a distance in
+    blocks of one size, and not in those of another.
+    """
+    if "distance" in coordinates:
+        return False
+    return all(
+        not {"dx", "dy", *end}.isdisjoint(coordinates)
+        for end in (("x1", "y1"), ("x2", "y2"))
+    )
+
+
 @functools.partial(
     jax.jit, static_argnames=("num_answers", "language", "kind", "side_by_side")
 )
@@ -359,14 +374,14 @@ def run_queries(
         def run_all(tables, plan, questions):
             return _run_all_alone(tables, plan, questions, num_answers, language, kind)
 
-        # The attributes make XLA compile the loops to one function. By itself it calls
-        # a function for every operation of every row, which for a block of 64 queries
-        # takes longer than the queries. Unknown attributes are ignored.
-        result = set_xla_metadata(
-            run_all(tables, plan, questions),
-            inlineable="false",
-            xla_cpu_small_call="true",
-        )
+        result = run_all(tables, plan, questions)
+        # By itself XLA calls a function for every operation of every row, which for a
+        # block of 64 queries takes longer than the queries. Attributes that it does not
+        # know are ignored.
+        if _fits_one_function(language.coordinates):
+            result = set_xla_metadata(
+                result, inlineable="false", xla_cpu_small_call="true"
+            )
         return cast(Array, result)
     num_rows = (tables.genome.shape[1] - 2) * kind.num_queries
     result = jnp.zeros((num_rows, num_answers), questions[0].dtype)
