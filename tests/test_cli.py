@@ -90,7 +90,7 @@ def test_verify_prints_json(cases, write, capsys):
         ("no json", "is not JSON"),
         ("[]", "is no vector file"),
         ('{"cases": []}', "is no vector file"),
-        ('{"cases": [{"case": 7}]}', "case 7 .* incomplete or damaged"),
+        ('{"cases": [{"case": 7}]}', "case 7 .* incomplete: 'params' is missing"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named(tmp_path, capsys, content, message):
