@@ -35,7 +35,7 @@ _logger = logging.getLogger(__name__)
 _QUAD_BYTES, _WORK_BYTES = 320, 160
 """What a quad takes while it is explored, and a link while it is found and sorted."""
 
-_BATCH_QUADS = 1 << 18
+_BATCH_QUADS = 1 << 19
 """Quads of trees that are explored together under rule `es`: more is no faster, as they
 do not stay in the cache."""
 
