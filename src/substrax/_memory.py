@@ -85,8 +85,8 @@ def keep_freed_memory() -> bool:
 
     Every generation asks for arrays of some megabytes and frees them. Given back to the
     system each time, their pages come anew and zeroed, which takes up to a third of a
-    decoding. `evolve` calls this; it holds for the process, and changes no peak. False
-    where there is no such setting (it is glibc's).
+    decoding. `evolve` calls this; it holds for the process. False where there is no
+    such setting (it is glibc's).
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -94,6 +94,14 @@ def keep_freed_memory() -> bool:
         return False
     trim_threshold, mmap_threshold = -1, -3  # of malloc.h
     return bool(mallopt(mmap_threshold, 1 << 24) and mallopt(trim_threshold, 1 << 29))
+
+
+def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Zeros that begin where XLA wants its arguments to, which spares it a copy."""
+    num_bytes = int(np.prod(shape)) * dtype.itemsize
+    raw = np.zeros(num_bytes + 64, np.uint8)
+    offset = -raw.ctypes.data % 64
+    return raw[offset : offset + num_bytes].view(dtype).reshape(shape)
 
 
 def _group_memory() -> int:

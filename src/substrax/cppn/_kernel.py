@@ -9,7 +9,8 @@ and how the batch was cut change nothing, to the bit.
 Two ways of running a program give the same bits. *Alone*: one block after the other,
 with a real branch to the row's activation function and all values in the first level
 cache; for CPUs. *Together*: many blocks of many genomes side by side, all activation
-functions computed and one selected; for accelerators.
+functions computed and one selected; for accelerators. (Where `distance` is asked for
+beside `dx` or `dy`, its last bit may differ between the two.)
 """
 
 import functools
@@ -285,13 +286,9 @@ def _run_block_alone(tables, plan, questions, language, kind, size):
     return run_block
 
 
-def _run_all_alone(
-    tables: Tables,
-    plan: Plan,
-    questions: Questions,
-    num_answers: int,
-    language: Language,
-    kind: Kind,
+@functools.partial(jax.jit, static_argnames=("num_answers", "language", "kind"))
+def _run_blocks_alone(
+    tables, plan, questions, *, num_answers, language, kind
 ) -> Float[Array, "rows answers"]:
     dtype = questions[0].dtype
     num_rows = (tables.genome.shape[1] - 2) * kind.num_queries
@@ -369,12 +366,14 @@ def run_queries(
     each question's query q.
     """
     if not side_by_side:
-
-        @jax.jit
-        def run_all(tables, plan, questions):
-            return _run_all_alone(tables, plan, questions, num_answers, language, kind)
-
-        result = run_all(tables, plan, questions)
+        result = _run_blocks_alone(
+            tables,
+            plan,
+            questions,
+            num_answers=num_answers,
+            language=language,
+            kind=kind,
+        )
         # By itself XLA calls a function for every operation of every row, which for a
         # block of 64 queries takes longer than the queries. Attributes that it does not
         # know are ignored.

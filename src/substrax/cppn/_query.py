@@ -5,17 +5,16 @@ by genome where they are scattered, cuts them into blocks and hands chunks of a 
 fixed shapes to the kernel, so that a run compiles two or three kernels and no more.
 """
 
-import concurrent.futures
 import dataclasses
 import functools
-import os
 import threading
 
 import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._threads import num_workers
+from .._memory import aligned_zeros
+from .._threads import map_in_order
 from .._types import ArrayLike
 from ._kernel import (
     COORDINATES,
@@ -69,10 +68,7 @@ class _Scratch(threading.local):
     ) -> np.ndarray:
         key = (name, length, dtype)
         if key not in self.buffers:
-            raw = np.zeros(length * 2 * dtype.itemsize + 64, np.uint8)
-            offset = -raw.ctypes.data % 64
-            used = raw[offset : offset + length * 2 * dtype.itemsize]
-            self.buffers[key] = used.view(dtype).reshape(length, 2)
+            self.buffers[key] = aligned_zeros((length, 2), dtype)
         buffer = self.buffers[key]
         # Lanes behind the end are computed and dropped: any finite point will do.
         buffer[: points.shape[0]] = points
@@ -104,13 +100,6 @@ def make_tables(programs: Programs) -> Tables:
     )
     with jax.enable_x64(p.bias.dtype == np.float64):
         return jax.device_put(host)
-
-
-@functools.cache
-def _pool() -> concurrent.futures.ThreadPoolExecutor:
-    return concurrent.futures.ThreadPoolExecutor(
-        max_workers=os.cpu_count() or 1, thread_name_prefix="substrax-query"
-    )
 
 
 def _runs(genome: Int[np.ndarray, " queries"]) -> tuple[np.ndarray, np.ndarray]:
@@ -343,12 +332,10 @@ class QueryEngine:
         def run(chunk):
             self._run_chunk(questions, kind, is_checked, result, *chunk)
 
-        if len(chunks) > 1 and num_workers() > 1 and self._cut is CPU:
-            _ = self._tables, self._language  # made before the threads ask for them
-            list(_pool().map(run, chunks))
-        else:
-            for chunk in chunks:
-                run(chunk)
+        _ = self._tables, self._language  # made before threads ask for them
+        is_worth_threads = len(chunks) > 1 and self._cut is CPU
+        for _ in map_in_order(run, chunks, None if is_worth_threads else 1):
+            pass
         return result
 
     def _run_chunk(

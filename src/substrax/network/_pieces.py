@@ -22,7 +22,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from .._memory import forget_pages, read_budget, show_bytes
+from .._memory import aligned_zeros, forget_pages, read_budget, show_bytes
 from ._networks import Networks
 from ._plan import LINK_CHUNKS, Plan, activate_nodes, make_plan, round_up
 
@@ -149,12 +149,8 @@ class _Buffers(threading.local):
 
 def _empty_block(dtype: np.dtype, size: int) -> _Block:
     length = size + LINK_CHUNKS[0]
-    arrays = []
-    for kind in (np.dtype(np.int32), np.dtype(np.int32), dtype):
-        raw = np.zeros(length * kind.itemsize + 64, np.uint8)
-        offset = -raw.ctypes.data % 64
-        arrays.append(raw[offset : offset + length * kind.itemsize].view(kind))
-    return _Block(*arrays)
+    kinds = (np.dtype(np.int32), np.dtype(np.int32), dtype)
+    return _Block(*(aligned_zeros((length,), kind) for kind in kinds))
 
 
 _buffers = _Buffers()
