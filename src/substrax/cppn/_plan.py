@@ -50,33 +50,35 @@ def plan_blocks(
     Large blocks first. Runs that are ranges have a first target each. There is room for
     `min_blocks` blocks at least.
     """
-    num_runs, num_sizes = counts.size, len(cut.sizes)
-    sizes = [block // num_queries for block in cut.sizes]  # powers of two
-    take = np.empty((num_sizes, num_runs), np.int64)  # blocks of each size of a run,
-    rest = np.empty((num_sizes, num_runs), np.int64)  # what they are taken from
+    bounds = np.zeros(len(cut.sizes) + 1, np.int32)
+    owners, remainders, lengths = [], [], []
     left = counts
-    for k, (size, least) in enumerate(zip(sizes, cut.least, strict=True)):
-        rest[k] = left
+    for k, (block, least) in enumerate(zip(cut.sizes, cut.least, strict=True)):
+        size = block // num_queries  # a power of two
         shift = size.bit_length() - 1
         # One block more if the remainder exceeds `least`.
-        np.right_shift(left + (size - 1 - least // num_queries), shift, out=take[k])
-        left = np.maximum(left - (take[k] << shift), 0)
-    bounds = np.zeros(num_sizes + 1, np.int32)
-    np.cumsum(take.sum(axis=1), out=bounds[1:])
+        take = (left + (size - 1 - least // num_queries)) >> shift
+        num = int(take.sum())
+        bounds[k + 1] = bounds[k] + num
+        if not num:
+            continue
+        owner = np.arange(take.size).repeat(take)
+        nth = np.arange(num) - (take.cumsum() - take).take(owner)
+        remaining = left.take(owner) - (nth << shift)
+        owners.append(owner)
+        remainders.append(remaining)
+        lengths.append(np.minimum(remaining, size))
+        left = np.maximum(left - (take << shift), 0)
     num_blocks = int(bounds[-1])
     capacity = next(c for c in BLOCK_CAPACITIES if c >= max(num_blocks, min_blocks))
     blocks = np.zeros((capacity, 5), np.int32)
-    take = take.ravel()
-    piece = np.repeat(np.arange(take.size), take)
-    owner = piece % num_runs
-    size = np.repeat(sizes, np.diff(bounds))
-    nth = np.arange(num_blocks) - (np.cumsum(take) - take).take(piece)
-    remaining = rest.ravel().take(piece) - nth * size
-    rows = blocks[:num_blocks]
-    rows[:, START] = np.cumsum(counts).take(owner) - remaining
-    rows[:, GENOME] = genome.take(owner)
-    np.minimum(remaining, size, out=rows[:, LENGTH], casting="same_kind")
-    if first_target is not None:
-        rows[:, FROM] = (first_target + counts).take(owner) - remaining
-        rows[:, ORIGIN] = owner
+    if num_blocks:
+        owner, remaining = np.concatenate(owners), np.concatenate(remainders)
+        rows = blocks[:num_blocks]
+        rows[:, START] = counts.cumsum().take(owner) - remaining
+        rows[:, GENOME] = genome.take(owner)
+        rows[:, LENGTH] = np.concatenate(lengths)
+        if first_target is not None:
+            rows[:, FROM] = (first_target + counts).take(owner) - remaining
+            rows[:, ORIGIN] = owner
     return Plan(blocks, bounds)

@@ -220,6 +220,9 @@ class QueryEngine:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         genome = np.atleast_1d(np.asarray(genome))
         points = [np.atleast_2d(np.asarray(p, self.dtype)) for p in (source, target)]
+        source, target = points
+        if source.shape == target.shape == (*genome.shape, 2):
+            return genome, source, target
         shapes = f"genome {genome.shape}, source and target {[p.shape for p in points]}"
         if genome.ndim != 1 or any(p.ndim != 2 or p.shape[1] != 2 for p in points):
             raise ValueError(
@@ -391,6 +394,9 @@ def _check_finite(points: np.ndarray) -> None:
 
 def _chunks(genome: np.ndarray, counts: np.ndarray, total: int, num_queries: int):
     """Cuts a batch where a kernel call is full; a run may span several calls."""
+    if total <= _CHUNK_SIZES[-1] // num_queries and counts.size <= _MAX_RUNS:
+        yield 0, total, genome, counts
+        return
     ends = np.cumsum(counts)
     begin = 0
     while begin < total:
