@@ -4,8 +4,8 @@
 
 Four tables, on one core, warm, on CPPNs that evolved for ten generations of XOR:
 
-1. rule `es`, a population of 150, against the recursive quadtree in Python (what
-   PUREPLES does) on some of the same genomes, and against PUREPLES if it is installed;
+1. rule `es`, a population of 150, against a recursive quadtree in plain Python on some
+   of the same genomes, and against PUREPLES if it can be imported;
 2. a generation of XOR against MultiNEAT's, where that is installed;
 3. rule `emr`, frontier against eager, the variance on the output and on the weight;
 4. what each depth costs, with the queries made and the share of the query engine.
@@ -32,7 +32,6 @@ import numpy as np
 sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == Path(__file__).parent)
 import peers
 
-from substrax.cppn import ACTIVATION_NAMES
 from substrax.decoders import (
     CPPNReading,
     Discovered,
@@ -42,7 +41,13 @@ from substrax.decoders import (
 )
 from substrax.neat import NEAT, Genome, presets
 from substrax.network import evaluate
-from substrax.reproduce import Sheet, best_seconds
+from substrax.reproduce import (
+    Sheet,
+    best_seconds,
+    has_pureples,
+    pureples_decode,
+    quadtree_decode,
+)
 from substrax.substrate import (
     EMRRule,
     ESRule,
@@ -91,82 +96,36 @@ def evolved_population(rule: str) -> Genome:
     return population
 
 
-def as_vector(genome: Genome, g: int, max_depth: int) -> dict[str, Any]:
-    """One genome in the format of the conformance vectors, for the peers."""
-    node_id = np.asarray(genome.node_id[g])
-    name = {i: -1 - i if i < 5 else i - 5 for i in node_id.tolist() if i >= 0}
-    nodes = [
-        {
-            "id": name[int(i)],
-            "activation": ACTIVATION_NAMES[int(genome.node_activation[g][k])],
-            "bias": float(genome.node_bias[g][k]),
-            "response": 1.0,
-        }
-        for k, i in enumerate(node_id)
-        if i >= 5
-    ]
-    columns = ("link_source", "link_target", "link_weight", "link_enabled")
-    links = zip(*(np.asarray(getattr(genome, c)[g]) for c in columns), strict=True)
-    return {
-        "cppn": {
-            "nodes": nodes,
-            "connections": [
-                [name[int(s)], name[int(t)], float(w)] for s, t, w, on in links if on
-            ],
-            "input_ids": [-1, -2, -3, -4, -5],
-            "output_id": 0,
-        },
-        "inputs": LAYOUT.inputs.tolist(),
-        "outputs": LAYOUT.outputs.tolist(),
-        "params": {
-            "initial_depth": 0,
-            "max_depth": max_depth,
-            "variance_threshold": peers.VARIANCE_THRESHOLD,
-            "band_threshold": peers.BAND_THRESHOLD,
-            "division_threshold": peers.DIVISION_THRESHOLD,
-            "iteration_level": 1,
-            "max_weight": 5.0,
-            "activation": "sigmoid",
-        },
-    }
-
-
 def compare_quadtree(quick: bool, sheet: Sheet) -> None:
     sheet.begin(
         "1. rule es per genome, population 150, against the recursive quadtree",
-        "max_depth", "D", "genomes", "quadtree ms", "queries", "PUREPLES ms", "ours ms",
-        "x quadtree", "x PUREPLES", "target",
+        "max_depth", "D", "genomes", "ours ms", "quadtree ms", "times", "PUREPLES ms",
+        "times PUREPLES", "asked",
     )  # fmt: skip
     population = evolved_population("es")
     rng = np.random.default_rng(0)
-    has_pureples = peers.is_installed("pureples")
-    for max_depth, target in ((2, 100), (3, None), (4, 1000)):
+    for max_depth, asked in ((2, 100), (3, None), (4, 1000)):
         decoder = es_hyperneat(
             LAYOUT, ESRule(depth=max_depth - 1), reading=READING["neat-python"]
         )
         num = {2: 150, 3: 40, 4: 12}[max_depth] // (4 if quick else 1)
-        some = rng.choice(POPULATION, num, replace=False)
+        some = rng.choice(POPULATION, num, replace=False).tolist()
         # A population of copies of the sample: the same genomes on both sides.
         which = np.resize(some, POPULATION)
         copies = jax.tree.map(lambda x, which=which: x[which], population)
         ours = best_seconds(lambda d=decoder, g=copies: d.decode(g), 5) / POPULATION
-        cases = [as_vector(population, int(g), max_depth) for g in some]
-        trees = [peers.quadtree_decode(case) for case in cases]
-        theirs = sum(t.seconds for t in trees) / num
-        queries = sum(t.queries for t in trees) / num
-        pureples = float("nan")
-        if has_pureples:
-            runs = [peers.pureples_decode(case) for case in cases]
-            pureples = sum(r.seconds for r in runs) / num
-        verdict = ""
-        if target:
-            kept = theirs / ours >= target
-            verdict = f"{'kept' if kept else 'MISSED'}: {target}x"
-        beside = (pureples * 1e3, pureples / ours) if has_pureples else (None, None)
-        sheet.row(
-            max_depth, max_depth - 1, num, theirs * 1e3, queries, beside[0],
-            ours * 1e3, theirs / ours, beside[1], verdict,
-        )  # fmt: skip
+        beside: list[float | None] = []
+        for is_there, decode in (
+            (True, quadtree_decode),
+            (has_pureples(), pureples_decode),
+        ):
+            if not is_there:
+                beside += [None, None]
+                continue
+            trees = [decode(decoder, population, index) for index in some]
+            theirs = sum(tree.seconds for tree in trees) / num
+            beside += [theirs * 1e3, theirs / ours]
+        sheet.row(max_depth, max_depth - 1, num, ours * 1e3, *beside, asked)
 
 
 def compare_multineat(quick: bool, sheet: Sheet) -> None:

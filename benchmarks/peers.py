@@ -1,32 +1,22 @@
-"""Other programs that build ES-HyperNEAT networks, behind small wrappers.
+"""MultiNEAT (`multineat`, C++) behind a small wrapper: ES-HyperNEAT on XOR.
 
-Three peers, each of which may be missing:
+    python benchmarks/peers.py [--quick] [--json FILE]
 
-- **MultiNEAT** (`multineat`, C++): an XOR run, generation by generation.
-- **PUREPLES** (not on a package index; used where the reader has installed it).
-- **The recursive quadtree** of `tests/reference`, with a CPPN in plain Python: what
-  PUREPLES does, without its copying, so that a baseline exists on every machine.
-  Side by side it makes the same queries and finds the same networks in 0.4 to 0.9 of
-  PUREPLES' time, so that a factor over it is one over PUREPLES too.
-
-`python benchmarks/peers.py` prints what each of them costs here.
+prints what it costs here, by depth. The recursive quadtree and PUREPLES are part of
+`substrax.reproduce`; discovery.py compares with them.
 """
 
 import argparse
 import dataclasses
 import importlib
 import importlib.util
-import json
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-
-ROOT = Path(__file__).resolve().parent.parent
-VECTORS = ROOT / "tests" / "data" / "pureples.json"
 
 XOR_INPUTS = ((-1.0, -1.0), (0.0, -1.0), (1.0, -1.0))
 XOR_OUTPUTS = ((0.0, 1.0),)
@@ -39,9 +29,6 @@ DIVISION_THRESHOLD, VARIANCE_THRESHOLD, BAND_THRESHOLD = 0.5, 0.03, 0.3
 
 def is_installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
-
-
-# ------------------------------------------------------------------------ MultiNEAT
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,144 +197,6 @@ def multineat_xor(
         )
 
 
-# ----------------------------------------------------- one genome: quadtree, PUREPLES
-
-
-@dataclasses.dataclass(frozen=True)
-class Decoding:
-    """One genome made into a network: hidden positions, links, and their price."""
-
-    seconds: float
-    queries: int
-    hidden: frozenset[tuple[float, float]]
-    links: frozenset[tuple[float, float, float, float]]
-
-
-def load_vectors(path: Path = VECTORS) -> list[dict[str, Any]]:
-    return json.loads(path.read_text())["cases"]
-
-
-def reference_module(name: str) -> ModuleType:
-    """A module of `tests/reference`, from any working directory."""
-    if str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
-    return importlib.import_module(f"tests.reference.{name}")
-
-
-def quadtree_decode(case: Mapping[str, Any]) -> Decoding:
-    """A vector case by the recursive quadtree, one CPPN call at a time."""
-    cppn, es = reference_module("cppn"), reference_module("es")
-    start = time.perf_counter()
-    query = cppn.Query(
-        case["cppn"],
-        max_weight=case["params"]["max_weight"],
-        unfed="silent",
-        scalar=True,
-    )
-    found = es.recursive(
-        query,
-        case["inputs"],
-        case["outputs"],
-        es.parameters_of(case["params"]),
-        count_like_pureples=True,
-    )
-    seconds = time.perf_counter() - start
-    links = frozenset((*source, *target) for source, target in found.links)
-    return Decoding(seconds, found.queries, found.hidden, links)
-
-
-class _CountingNetwork:
-    """neat-python's network, with a count of its calls."""
-
-    def __init__(self, network: Any):
-        self.network, self.calls = network, 0
-
-    def activate(self, inputs: list[float]) -> list[float]:
-        self.calls += 1
-        return self.network.activate(inputs)
-
-
-def neat_python_cppn(case: Mapping[str, Any]) -> Any:
-    """The CPPN of a vector case as neat-python's FeedForwardNetwork."""
-    neat = importlib.import_module("neat")
-    order = reference_module("cppn").evaluation_order(case["cppn"], "silent")
-    functions = neat.activations.ActivationFunctionSet()
-    nodes = {node["id"]: node for node in case["cppn"]["nodes"]}
-    evaluations = [
-        (
-            node_id,
-            functions.get(nodes[node_id]["activation"]),
-            sum,
-            nodes[node_id]["bias"],
-            nodes[node_id]["response"],
-            [(s, w) for s, t, w in case["cppn"]["connections"] if t == node_id],
-        )
-        for node_id in order
-    ]
-    return neat.nn.FeedForwardNetwork(
-        list(case["cppn"]["input_ids"]), [case["cppn"]["output_id"]], evaluations
-    )
-
-
-def pureples_decode(case: Mapping[str, Any]) -> Decoding:
-    """A vector case by PUREPLES itself (`is_installed("pureples")`)."""
-    module = importlib.import_module("pureples.es_hyperneat.es_hyperneat")
-    substrates = importlib.import_module("pureples.shared.substrate")
-    cppn = _CountingNetwork(neat_python_cppn(case))
-    start = time.perf_counter()
-    network = module.ESNetwork(
-        substrates.Substrate(
-            [tuple(p) for p in case["inputs"]], [tuple(p) for p in case["outputs"]]
-        ),
-        cppn,
-        case["params"],
-    )
-    hidden, links = network.es_hyperneat()
-    seconds = time.perf_counter() - start
-    return Decoding(
-        seconds,
-        cppn.calls,
-        frozenset(hidden),
-        frozenset((link.x1, link.y1, link.x2, link.y2) for link in links),
-    )
-
-
-def seconds_per_cppn_call(case: Mapping[str, Any], calls: int = 20_000) -> float:
-    """What one call of neat-python's CPPN costs, without any quadtree."""
-    network = neat_python_cppn(case)
-    start = time.perf_counter()
-    for _ in range(calls):
-        network.activate([-1.0, -1.0, 0.5, 0.5, 1.0])
-    return (time.perf_counter() - start) / calls
-
-
-# -------------------------------------------------------------------------- command
-
-
-def print_decoding(max_queries: int, sheet: Any) -> None:
-    sheet.begin(
-        "One genome at a time (published vectors, by PUREPLES' max_depth)",
-        "depth", "genomes", "queries", "quadtree ms", "us/query", "CPPN call us",
-        "PUREPLES ms", "PUREPLES / quadtree",
-    )  # fmt: skip
-    cases = [c for c in load_vectors() if c["queries"] <= max_queries]
-    for depth in sorted({case["params"]["max_depth"] for case in cases}):
-        group = [case for case in cases if case["params"]["max_depth"] == depth]
-        trees = [quadtree_decode(case) for case in group]
-        queries = sum(tree.queries for tree in trees)
-        seconds = sum(tree.seconds for tree in trees)
-        call = statistics.mean(seconds_per_cppn_call(case, 2_000) for case in group)
-        theirs = None
-        if is_installed("pureples"):
-            theirs = sum(pureples_decode(case).seconds for case in group)
-        sheet.row(
-            depth, len(group), queries / len(group), 1e3 * seconds / len(group),
-            1e6 * seconds / queries, 1e6 * call,
-            None if theirs is None else 1e3 * theirs / len(group),
-            None if theirs is None else theirs / seconds,
-        )  # fmt: skip
-
-
 def print_multineat(
     depths: list[int],
     generations: int,
@@ -389,21 +238,18 @@ def main() -> None:
     # Last on the path: neat.py of this folder must not stand in for neat-python.
     here = Path(__file__).parent
     sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == here)
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--depths", type=int, nargs="*", default=[3, 4, 5, 6])
     parser.add_argument("--generations", type=int, default=30)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--max-queries", type=int, default=100_000)
     parser.add_argument("--quick", action="store_true", help="fewer of everything")
     parser.add_argument("--json", metavar="FILE", help="keep the tables")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.depths, arguments.seeds, arguments.generations = [3, 5], 1, 10
-        arguments.max_queries = 20_000
     from substrax.reproduce import Sheet
 
     sheet = Sheet("peers", arguments.json)
-    print_decoding(arguments.max_queries, sheet)
     if is_installed("multineat"):
         for threshold in (DIVISION_THRESHOLD, 0.03):
             print_multineat(

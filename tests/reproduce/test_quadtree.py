@@ -9,9 +9,7 @@ from tests.reference import es as reference_es
 from substrax.cppn import ACTIVATION_NAMES
 from substrax.decoders import CPPNReading, emr_hyperneat, es_hyperneat
 from substrax.neat import Genome
-from substrax.reproduce import quadtree_decode
-from substrax.reproduce._extras import has_pureples
-from substrax.reproduce._pureples import pureples_decode
+from substrax.reproduce import has_pureples, pureples_decode, quadtree_decode
 from substrax.substrate import ESRule, Layout, WeightMap
 
 LAYOUT = Layout.spread(3, 1)

@@ -1,6 +1,7 @@
 """Tables and figures of the paper, run anew: plans, runs, statistics, pages."""
 
 from ._evolution import Abandoned as Abandoned
+from ._extras import has_pureples as has_pureples
 from ._extras import require_extras as require_extras
 from ._machine import best_seconds as best_seconds
 from ._machine import machine_facts as machine_facts
@@ -11,6 +12,7 @@ from ._plan import Task as Task
 from ._plan import builtin_plans as builtin_plans
 from ._plan import load_plan as load_plan
 from ._publish import publish as publish
+from ._pureples import pureples_decode as pureples_decode
 from ._quadtree import Decoding as Decoding
 from ._quadtree import quadtree_decode as quadtree_decode
 from ._schedule import Outcome as Outcome
