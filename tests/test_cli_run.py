@@ -1,14 +1,18 @@
 """`substrax run`, `resume`, `show`, `export`, `list`: as a person meets them."""
 
+import errno
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 import safetensors.numpy
 
+import substrax._memory as memory_module
 from substrax.cli import main
 from substrax.evolve import TIMES, RunDirectory, StopReason
 from substrax.network import from_json
@@ -234,6 +238,67 @@ def test_the_next_directory_is_free(tmp_path, monkeypatch, capsys):
         "xor-seed0",
         "xor-seed0-2",
     }
+
+
+@pytest.fixture
+def tiny():
+    """Lets a budget be smaller than a block of work."""
+    with mock.patch.object(memory_module, "LEAST_BUDGET", 1):
+        yield
+
+
+SPILLING = ["run", "xor", *SMALL, "--memory-budget", "1KiB", "--quiet"]
+
+
+def assert_same_best(path: Path, other: Path) -> None:
+    for name in ("best.json", "best.safetensors"):
+        assert (path / name).read_bytes() == (other / name).read_bytes()
+
+
+def test_a_run_beyond_its_memory_ends_the_same(ran, tmp_path, caplog, tiny):
+    path = tmp_path / "run"
+    with caplog.at_level("INFO", "substrax"):
+        assert main([*SPILLING, "--generations", "3", "--out", str(path)]) == 0
+    assert f"go to {path / 'scratch'}" in caplog.text
+    assert not (path / "scratch").exists()
+    assert_same_best(path, ran)
+
+
+def test_a_scratch_folder_that_cannot_be_written(ran, tmp_path, capsys, tiny):
+    """A file is in its way, which stops even who may write everywhere."""
+    path = tmp_path / "run"
+    assert main([*SPILLING, "--generations", "0", "--out", str(path)]) == 0
+    (path / "scratch").write_text("in the way")
+    resume = ["resume", str(path), "--generations", "3", "--quiet"]
+    assert main(resume) == 1
+    told = capsys.readouterr().err
+    assert f"the scratch folder {path / 'scratch'} cannot be written (" in told
+    assert "raise memory_budget" in told and len(told.splitlines()) == 1
+    assert main([*resume, "--memory-budget", "64MiB"]) == 0
+    assert_same_best(path, ran)
+
+
+def test_a_disk_that_is_full(ran, tmp_path, capsys, tiny):
+    path = tmp_path / "run"
+    real, num_left = memory_module._write, 30
+
+    def write(file, array):
+        nonlocal num_left
+        num_left -= 1
+        if num_left < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(file, array)
+
+    with mock.patch.object(memory_module, "_write", write):
+        assert main([*SPILLING, "--generations", "3", "--out", str(path)]) == 1
+    told = capsys.readouterr().err
+    assert f"the scratch folder {path / 'scratch'} is full" in told
+    assert not (path / "scratch").exists()
+    (path / "scratch").mkdir()
+    (path / "scratch" / "left by a killed process").touch()
+    assert main(["resume", str(path), "--quiet"]) == 0
+    assert not (path / "scratch").exists()
+    assert_same_best(path, ran)
 
 
 @pytest.mark.slow

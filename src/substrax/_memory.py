@@ -28,6 +28,7 @@ _logger = logging.getLogger(__name__)
 
 AUTO = "auto"
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_ROWS_AT_A_TIME = 1 << 20
 LEAST_BUDGET = 64 << 20
 """What the fixed parts (blocks of queries, groups of small networks) need."""
 
@@ -267,8 +268,9 @@ def joined(arrays: list[np.ndarray], limit: int) -> np.ndarray:
         return np.concatenate(arrays)
     store = Store({"rows": (arrays[0].dtype, arrays[0].shape[1:])}, 0)
     for array in arrays:
-        store.append(rows=array)
-        forget_pages(array)
+        for begin in range(0, len(array), _ROWS_AT_A_TIME):
+            store.append(rows=array[begin : begin + _ROWS_AT_A_TIME])
+            forget_pages(array)
     return store.arrays()["rows"]
 
 

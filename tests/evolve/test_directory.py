@@ -111,8 +111,8 @@ def kill_at(monkeypatch, moment: int, is_torn: bool) -> list[str]:
         if count(f"write {path.name}"):
             if is_torn:
                 temporary = path.with_name(path.name + files.TEMPORARY)
-                data = content.encode() if isinstance(content, str) else content
-                temporary.write_bytes(data[: len(data) // 2])
+                real_write(temporary, content)
+                os.truncate(temporary, temporary.stat().st_size // 2)
             raise Killed
         real_write(path, content)
 
@@ -246,9 +246,12 @@ def test_metrics_that_miss_lines_are_named(tmp_path):
 def test_a_damaged_best_file_is_named_and_made_anew(whole, tmp_path):
     run = RunDirectory.create(tmp_path / "run", seed=3)
     finish(run)
-    (run.path / "best.json").write_text('{"format": "substrax-best", "version": 1}')
-    with pytest.raises(DamagedRunError, match=r"best\.json is damaged"):
-        run.best()
+    path = run.path / "best.safetensors"
+    content = path.read_bytes()
+    for damaged in (b"", content[:5], content[:900], content[:-1], b"{}" * 99):
+        path.write_bytes(damaged)
+        with pytest.raises(DamagedRunError, match=r"best\.safetensors is damaged"):
+            run.best()
     finish(run)
     assert contents(run) == contents(whole[0])
 

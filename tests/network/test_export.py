@@ -17,10 +17,12 @@ from tests.network.support import (
     samples_for,
 )
 
+import substrax.network._export as export_module
 from substrax.network import (
     Networks,
     evaluate,
     from_json,
+    json_pieces,
     to_arrays,
     to_json,
     to_networkx,
@@ -50,6 +52,18 @@ def test_network_from_json_gives_the_same_outputs(cyclic: bool) -> None:
     assert_same_bits(
         evaluate(from_json(to_json(network)), samples), evaluate(network, samples)
     )
+
+
+def test_json_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = one(num_hidden=40)
+    whole = to_json(network)
+    assert whole == json.dumps(json.loads(whole))
+    monkeypatch.setattr(export_module, "_NODES_AT_A_TIME", 7)
+    monkeypatch.setattr(export_module, "_LINKS_AT_A_TIME", 10)
+    pieces = list(json_pieces(network))
+    assert len(pieces) > 10
+    assert "".join(pieces) == whole
+    assert_same_networks(from_json(whole), network)
 
 
 def test_json_is_plain() -> None:
@@ -90,6 +104,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "unknown precision": (lambda d: d.update(precision="int8"), "unknown precision"),
     "link to nowhere": (lambda d: d["links"][0].__setitem__(0, 99), "is not there"),
     "link from nowhere": (lambda d: d["links"][0].__setitem__(1, -1), "is not there"),
+    "link far away": (lambda d: d["links"][0].__setitem__(0, 1 << 40), "damaged"),
     "link to half a node": (lambda d: d["links"][0].__setitem__(1, 1.5), "an integer"),
     "link too short": (lambda d: d["links"][0].pop(), "source, target, weight"),
     "weight is NaN": (

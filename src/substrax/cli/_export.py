@@ -1,28 +1,27 @@
 """The best network as a file that other programs read."""
 
-import io
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from ..evolve import Best, best_to_safetensors
-from ..network import to_arrays, to_json, to_networkx
+from ..evolve import Best, best_to_safetensors, write_atomically
+from ..network import json_pieces, to_arrays, to_networkx
 
 
 def _write_json(best: Best, path: Path) -> None:
-    path.write_text(to_json(best.network) + "\n")
+    write_atomically(path, itertools.chain(json_pieces(best.network), "\n"))
 
 
 def _write_safetensors(best: Best, path: Path) -> None:
-    path.write_bytes(best_to_safetensors(best))
+    write_atomically(path, best_to_safetensors(best))
 
 
 def _write_npz(best: Best, path: Path) -> None:
-    # by way of memory, because NumPy would add an ending of its own to the name
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **to_arrays(best.network))
-    path.write_bytes(buffer.getvalue())
+    # a file, because NumPy would add an ending of its own to a name
+    with open(path, "wb") as file:
+        np.savez(file, allow_pickle=False, **to_arrays(best.network))
 
 
 def _write_graphml(best: Best, path: Path) -> None:

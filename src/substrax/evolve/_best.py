@@ -2,15 +2,17 @@
 
 import dataclasses
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-import safetensors.numpy
 
 from ..cppn import ACTIVATION_NAMES, activation_id
 from ..neat import Genome
-from ..network import Networks, from_json, to_arrays, to_json
+from ..network import Networks, check_network, json_pieces
+from ._safetensors import map_safetensors, safetensors_pieces
 
 FORMAT, VERSION = "substrax-best", 1
 
@@ -42,74 +44,107 @@ def genome_to_document(genome: Genome) -> dict[str, list[Any]]:
     return document | {"node_activation": names}
 
 
-def genome_from_document(document: dict[str, list[Any]]) -> Genome:
-    """The genome that `genome_to_document` wrote, without empty slots."""
-    ids = [activation_id(name) for name in document["node_activation"]]
-    values = document | {"node_activation": ids}
-    types = {"node_bias": jnp.float32, "link_weight": jnp.float32, "link_enabled": bool}
-    return Genome(
-        **{
-            field.name: jnp.asarray(
-                np.array(values[field.name], types.get(field.name, jnp.int32))
-            )
-            for field in dataclasses.fields(Genome)
-        }
-    )
-
-
-def best_to_json(best: Best) -> str:
-    """The content of `best.json`."""
+def best_to_json(best: Best) -> Iterator[str]:
+    """The content of `best.json`, piece by piece."""
     document = {
         "format": FORMAT,
         "version": VERSION,
         "fitness": best.fitness,
         "generation": best.generation,
         "genome": genome_to_document(best.genome),
-        "network": json.loads(to_json(best.network)),
     }
-    return json.dumps(document) + "\n"
+    yield json.dumps(document).removesuffix("}") + ', "network": '
+    yield from json_pieces(best.network)
+    yield "}\n"
 
 
-def best_from_json(text: str) -> Best:
-    """What `best_to_json` wrote, identical to the bit."""
-    try:
-        document = json.loads(text)
-        if document["format"] != FORMAT or document["version"] != VERSION:
-            raise ValueError(
-                f"its format is {document['format']} {document['version']}, this "
-                f"release reads {FORMAT} {VERSION}."
-            )
-        return Best(
-            fitness=float(document["fitness"]),
-            generation=int(document["generation"]),
-            genome=genome_from_document(document["genome"]),
-            network=from_json(json.dumps(document["network"])),
-        )
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"it is incomplete ({type(error).__name__}: {error})") from (
-            error
-        )
+_NODE_COLUMNS = ("node_activation", "node_bias", "node_rank", "node_point")
+_LINK_COLUMNS = ("link_source", "link_target", "link_weight")
 
 
-def best_to_safetensors(best: Best) -> bytes:
-    """The content of `best.safetensors`: arrays `genome.*` and `network.*`."""
-    arrays = {f"genome.{name}": a for name, a in _genes(best.genome).items()}
+def best_to_safetensors(best: Best) -> Iterator[bytes | memoryview]:
+    """The content of `best.safetensors`, piece by piece: arrays `genome.*` and
+    `network.*`, and in the metadata whatever else they are."""
     network = best.network
-    arrays |= {f"network.{name}": a for name, a in to_arrays(network).items()}
+    arrays = {f"genome.{name}": a for name, a in _genes(best.genome).items()}
+    arrays |= {
+        f"network.{name}": getattr(network, name)
+        for name in (*_NODE_COLUMNS, *_LINK_COLUMNS)
+    }
     facts = {
         "format": FORMAT,
         "version": VERSION,
         "fitness": best.fitness,
         "generation": best.generation,
         "activations": ACTIVATION_NAMES,
+        "network_activations": [ACTIVATION_NAMES[a] for a in network.activation_ids],
         "num_inputs": network.num_inputs,
         "num_outputs": network.num_outputs,
+        "positions_found": int(network.num_found[0]),
         "dialect": network.dialect,
         "acyclic": network.is_acyclic,
         "steps": network.steps,
     }
-    # one entry, because safetensors writes several in no fixed order
-    return safetensors.numpy.save(
-        {name: np.asarray(array, order="C") for name, array in arrays.items()},
-        metadata={"substrax": json.dumps(facts)},
+    return safetensors_pieces(arrays, {"substrax": json.dumps(facts)})
+
+
+def read_best(path: Path) -> Best:
+    """What `best_to_safetensors` wrote, identical to the bit.
+
+    The links of the network stay on the disk until they are looked at.
+    """
+    try:
+        arrays, metadata = map_safetensors(path)
+        facts = json.loads(metadata["substrax"])
+        if facts["format"] != FORMAT or facts["version"] != VERSION:
+            raise ValueError(
+                f"its format is {facts['format']} {facts['version']}, this release "
+                f"reads {FORMAT} {VERSION}."
+            )
+        # numbers of functions may have changed since; names have not
+        ids = np.array([activation_id(name) for name in facts["activations"]], np.int32)
+        return Best(
+            fitness=float(facts["fitness"]),
+            generation=int(facts["generation"]),
+            genome=_genome(arrays, ids),
+            network=_network(arrays, facts, ids),
+        )
+    except (KeyError, TypeError, IndexError, json.JSONDecodeError) as error:
+        raise ValueError(f"it is incomplete ({type(error).__name__}: {error})") from (
+            error
+        )
+
+
+def _genome(arrays: dict[str, np.ndarray], ids: np.ndarray) -> Genome:
+    names = [field.name for field in dataclasses.fields(Genome)]
+    genes = {name: arrays[f"genome.{name}"] for name in names}
+    genes["node_activation"] = ids[genes["node_activation"]]
+    return Genome(**{name: jnp.array(array) for name, array in genes.items()})
+
+
+def _network(
+    arrays: dict[str, np.ndarray], facts: dict[str, Any], ids: np.ndarray
+) -> Networks:
+    nodes: dict[str, Any] = {
+        name: np.array(arrays[f"network.{name}"]) for name in _NODE_COLUMNS
+    }
+    links: dict[str, Any] = {name: arrays[f"network.{name}"] for name in _LINK_COLUMNS}
+    nodes["node_activation"] = ids[nodes["node_activation"]]
+    for columns in (nodes, links):
+        if len({len(array) for array in columns.values()}) > 1:
+            raise ValueError("its arrays are not of one length.")
+    network = Networks(
+        **nodes,
+        **links,
+        num_inputs=facts["num_inputs"],
+        num_outputs=facts["num_outputs"],
+        node_bounds=np.array([0, len(nodes["node_rank"])]),
+        link_bounds=np.array([0, len(links["link_weight"])]),
+        num_found=np.array([facts["positions_found"]]),
+        is_acyclic=facts["acyclic"],
+        dialect=facts["dialect"],
+        activation_ids=tuple(activation_id(x) for x in facts["network_activations"]),
+        steps=facts["steps"],
     )
+    check_network(network)
+    return network

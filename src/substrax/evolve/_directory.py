@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from . import _checkpoint
-from ._best import Best, best_from_json, best_to_json, best_to_safetensors
+from ._best import Best, best_to_json, best_to_safetensors, read_best
 from ._checkpoint import DamagedRunError
 from ._facts import gather_facts
 from ._files import remove_temporaries, write_atomically
@@ -96,11 +96,11 @@ class RunDirectory:
 
     def best(self) -> Best | None:
         """The best genome so far with its network; None if there is none yet."""
-        path = self.path / BEST
+        path = self.path / BEST_ARRAYS
         if not path.exists():
             return None
         try:
-            return best_from_json(path.read_text())
+            return read_best(path)
         except ValueError as error:
             raise DamagedRunError(
                 f"{path} is damaged: {error}. `substrax resume {self.path}` makes it "

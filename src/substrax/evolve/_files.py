@@ -1,21 +1,25 @@
 """Writing files so that a reader finds the old one or the new one, never a part."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 TEMPORARY = ".tmp"
 
+Piece = bytes | memoryview | str
 
-def write_atomically(path: Path, content: bytes | str) -> None:
+
+def write_atomically(path: Path, content: Piece | Iterable[Piece]) -> None:
     """Writes beside the file, then puts it in its place.
 
-    The content reaches the disk before the name does: after a power failure, too, the
-    file is either the old one or the new one.
+    The content, which may come in pieces, reaches the disk before the name does: after
+    a power failure, too, the file is either the old one or the new one.
     """
-    data = content.encode() if isinstance(content, str) else content
+    pieces = [content] if isinstance(content, Piece) else content
     temporary = path.with_name(path.name + TEMPORARY)
     with open(temporary, "wb") as file:
-        file.write(data)
+        for piece in pieces:
+            file.write(piece.encode() if isinstance(piece, str) else piece)
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)

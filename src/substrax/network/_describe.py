@@ -1,15 +1,18 @@
 """What a network is, in numbers and in words."""
 
+import collections
 import dataclasses
 
 import numpy as np
 from jaxtyping import Float
 
-from ..cppn import longest_paths
+from .._memory import forget_pages
 from ._evaluate import evaluate
 from ._networks import Networks
 
 _PROBES = 16
+_LINKS_AT_A_TIME = 1 << 17
+_CLASSES = ("forward", "backward", "lateral", "self", "unplaced")
 
 
 def _count(num: int, word: str) -> str:
@@ -54,29 +57,57 @@ class Description:
 
 
 def _link_counts(network: Networks) -> dict[str, int]:
-    source = network.node_point[network.link_source]
-    target = network.node_point[network.link_target]
-    is_placed = ~np.isnan(source + target).any(axis=1)
-    ys, yt = source[:, 1], target[:, 1]
-    is_self = network.link_source == network.link_target
-    masks = {
-        "forward": ys < yt,
-        "backward": ys > yt,
-        "lateral": (ys == yt) & ~is_self,
-        "self": is_self & is_placed,
-        "unplaced": ~is_placed,
-    }
-    return {name: int(mask.sum()) for name, mask in masks.items()}
+    counts = collections.Counter[str]()
+    is_nowhere = np.isnan(network.node_point[:, 0])
+    y = network.node_point[:, 1]
+    for some in network.link_slices(_LINKS_AT_A_TIME):
+        source, target = network.link_source[some], network.link_target[some]
+        is_placed = ~(is_nowhere[source] | is_nowhere[target])
+        is_self = source == target
+        ys, yt = y[source], y[target]
+        counts["forward"] += int(((ys < yt) & is_placed).sum())
+        counts["backward"] += int(((ys > yt) & is_placed).sum())
+        counts["lateral"] += int(((ys == yt) & is_placed & ~is_self).sum())
+        counts["self"] += int((is_self & is_placed).sum())
+        counts["unplaced"] += int((~is_placed).sum())
+    return {name: counts[name] for name in _CLASSES}
 
 
 def _depth(network: Networks) -> int | None:
-    effective = network.link_target >= network.num_inputs  # inputs hold their value
-    depth = longest_paths(
-        network.link_source[effective],
-        network.link_target[effective],
-        int(network.node_bounds[-1]),
-    )
-    return None if depth is None else int(depth.max(initial=0))
+    """Links on the longest path; None if there is a cycle.
+
+    Step by step: a node is reached when all links into it have come. Links are read
+    again in each step, as only what is kept of nodes is sure to fit the memory; runs
+    of them that have no source which is new are passed over.
+    """
+    num_nodes = int(network.node_bounds[-1])
+    runs = []
+    waiting = np.zeros(num_nodes, np.int64)
+    for some in network.link_slices(_LINKS_AT_A_TIME):
+        source, target = network.link_source[some], network.link_target[some]
+        waiting += np.bincount(target, minlength=num_nodes)
+        runs.append((some, int(source.min()), int(source.max())))
+    waiting[: network.num_inputs] = 0  # inputs hold their value
+    is_new = waiting == 0
+    num_reached, steps = int(is_new.sum()), 0
+    while num_reached < num_nodes:
+        before = np.concatenate([[0], np.cumsum(is_new)])
+        come = np.zeros(num_nodes, np.int64)
+        for some, low, high in runs:
+            if before[low] < before[high + 1]:
+                from_new = is_new[network.link_source[some]]
+                come += np.bincount(
+                    network.link_target[some][from_new], minlength=num_nodes
+                )
+                forget_pages(network.link_source, network.link_target)
+        come[: network.num_inputs] = 0
+        waiting -= come
+        is_new = (waiting == 0) & (come > 0)
+        if not is_new.any():
+            return None
+        num_reached += int(is_new.sum())
+        steps += 1
+    return steps
 
 
 def _diagnose(network: Networks) -> str:
@@ -98,7 +129,10 @@ def _diagnose(network: Networks) -> str:
     probes = np.random.default_rng(0).uniform(-1, 1, (_PROBES, network.num_inputs))
     values = evaluate(network, probes)[0]
     outputs = np.arange(network.num_outputs)
-    is_fed = np.isin(outputs + network.num_inputs, network.link_target)
+    is_fed = np.zeros(int(network.node_bounds[-1]), bool)
+    for some in network.link_slices(_LINKS_AT_A_TIME):
+        is_fed[network.link_target[some]] = True
+    is_fed = is_fed[outputs + network.num_inputs]
     is_flat = (values == values[0]).all(axis=0)
     notes = [
         f"nothing reaches output {o}, which is always {values[0, o]:g}."

@@ -5,6 +5,7 @@ The JSON holds numbers in full, so what is read back is the identical network.
 
 import json
 import math
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     import networkx
 
 FORMAT, VERSION = "substrax-network", 1
+
+_NODES_AT_A_TIME, _LINKS_AT_A_TIME = 1 << 12, 1 << 16
+"""How much of a network is text, or is looked at, at a time."""
 
 
 def _single(network: Networks) -> None:
@@ -35,19 +39,12 @@ def _kind(network: Networks, node: int) -> str:
 
 def to_json(network: Networks) -> str:
     """One network as text."""
+    return "".join(json_pieces(network))
+
+
+def json_pieces(network: Networks) -> Iterator[str]:
+    """What `to_json` returns, piece by piece, for networks as large as the memory."""
     _single(network)
-    nodes = []
-    for n in range(int(network.node_bounds[-1])):
-        x, y = network.node_point[n].tolist()
-        nodes.append(
-            {
-                "kind": _kind(network, n),
-                "activation": network.activation_name(n),
-                "bias": float(network.node_bias[n]),
-                "rank": int(network.node_rank[n]),
-                "point": None if math.isnan(x) else [x, y],
-            }
-        )
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -57,18 +54,44 @@ def to_json(network: Networks) -> str:
         "steps": network.steps,
         "positions_found": int(network.num_found[0]),
         "activations": [ACTIVATION_NAMES[a] for a in network.activation_ids],
-        "nodes": nodes,
-        "links": [
-            [int(s), int(t), float(w)]
-            for s, t, w in zip(
-                network.link_source,
-                network.link_target,
-                network.link_weight,
-                strict=True,
-            )
-        ],
     }
-    return json.dumps(document)
+    yield json.dumps(document).removesuffix("}") + ', "nodes": ['
+    yield from _listed(_nodes(network))
+    yield '], "links": ['
+    yield from _listed(_links(network))
+    yield "]}"
+
+
+def _listed(parts: Iterable[list[Any]]) -> Iterator[str]:
+    """The text of one list, of its parts, without brackets."""
+    separator = ""
+    for part in parts:
+        yield separator + json.dumps(part)[1:-1]
+        separator = ", "
+
+
+def _nodes(network: Networks) -> Iterator[list[dict[str, Any]]]:
+    num = int(network.node_bounds[-1])
+    for begin in range(0, num, _NODES_AT_A_TIME):
+        nodes = []
+        for n in range(begin, min(begin + _NODES_AT_A_TIME, num)):
+            x, y = network.node_point[n].tolist()
+            nodes.append(
+                {
+                    "kind": _kind(network, n),
+                    "activation": network.activation_name(n),
+                    "bias": float(network.node_bias[n]),
+                    "rank": int(network.node_rank[n]),
+                    "point": None if math.isnan(x) else [x, y],
+                }
+            )
+        yield nodes
+
+
+def _links(network: Networks) -> Iterator[list[tuple[int, int, float]]]:
+    columns = (network.link_source, network.link_target, network.link_weight)
+    for some in network.link_slices(_LINKS_AT_A_TIME):
+        yield list(zip(*(column[some].tolist() for column in columns), strict=True))
 
 
 def from_json(text: str) -> Networks:
@@ -92,10 +115,10 @@ def from_json(text: str) -> Networks:
         ) from error
 
 
-def _integers(name: str, values: list[Any]) -> np.ndarray:
+def _integers(name: str, values: list[Any], dtype: Any = np.int64) -> np.ndarray:
     if not all(type(value) is int for value in values):
         raise ValueError(f"a {name} of this network is not an integer; it is damaged.")
-    return np.array(values, np.int64)
+    return np.array(values, dtype)
 
 
 def _numbers(name: str, values: list[Any], dtype: np.dtype) -> np.ndarray:
@@ -141,27 +164,13 @@ def _rebuild(document: dict[str, Any]) -> Networks:
     dtype = np.dtype(document["precision"])
     if any(len(link) != 3 for link in links):
         raise ValueError("a link of a network is [source, target, weight].")
-    source = _integers("link's source", [link[0] for link in links])
-    target = _integers("link's target", [link[1] for link in links])
-    for ends in (source, target):
-        if ends.size and (ends.min() < 0 or ends.max() >= len(nodes)):
-            raise ValueError("a link of this network ends at a node that is not there.")
+    source = _integers("link's source", [link[0] for link in links], np.int32)
+    target = _integers("link's target", [link[1] for link in links], np.int32)
     activation = [activation_id(node["activation"]) for node in nodes]
     activation_ids = tuple(activation_id(name) for name in document["activations"])
-    if not {*activation} <= {*activation_ids}:
-        raise ValueError("a node's activation is not among this network's activations.")
     rank = _integers("rank", [node["rank"] for node in nodes])
-    # Links into inputs carry nothing, so they may lead anywhere.
-    rises = (rank[source] < rank[target]) | (target < num_inputs)
-    if document["acyclic"] and not rises.all():
-        raise ValueError(
-            "this network is said to be acyclic, but a link does not lead to a higher "
-            "rank; it is damaged."
-        )
     (steps,) = _integers("number of steps", [document["steps"]])
-    if steps < 1:
-        raise ValueError(f"a network's steps must be positive, not {steps}.")
-    return Networks(
+    network = Networks(
         num_inputs=num_inputs,
         num_outputs=num_outputs,
         node_bounds=np.array([0, len(nodes)]),
@@ -170,8 +179,8 @@ def _rebuild(document: dict[str, Any]) -> Networks:
         node_rank=rank,
         node_point=_points(nodes),
         link_bounds=np.array([0, len(links)]),
-        link_source=source.astype(np.int32),
-        link_target=target.astype(np.int32),
+        link_source=source,
+        link_target=target,
         link_weight=_numbers("weight", [link[2] for link in links], dtype),
         num_found=_integers("number of positions", [document["positions_found"]]),
         is_acyclic=bool(document["acyclic"]),
@@ -179,6 +188,33 @@ def _rebuild(document: dict[str, Any]) -> Networks:
         activation_ids=activation_ids,
         steps=int(steps),
     )
+    check_network(network)
+    return network
+
+
+def check_network(network: Networks) -> None:
+    """Refuses one network that was read and contradicts itself."""
+    if network.steps < 1:
+        raise ValueError(f"a network's steps must be positive, not {network.steps}.")
+    if not np.isin(network.node_activation, network.activation_ids).all():
+        raise ValueError("a node's activation is not among this network's activations.")
+    rank = network.node_rank
+    for some in network.link_slices(_LINKS_AT_A_TIME):
+        source, target = network.link_source[some], network.link_target[some]
+        for ends in (source, target):
+            if ends.min() < 0 or ends.max() >= rank.size:
+                raise ValueError(
+                    "a link of this network ends at a node that is not there."
+                )
+        if not np.isfinite(network.link_weight[some]).all():
+            raise ValueError("a weight of this network is not finite; it is damaged.")
+        # Links into inputs carry nothing, so they may lead anywhere.
+        rises = (rank[source] < rank[target]) | (target < network.num_inputs)
+        if network.is_acyclic and not rises.all():
+            raise ValueError(
+                "this network is said to be acyclic, but a link does not lead to a "
+                "higher rank; it is damaged."
+            )
 
 
 def to_arrays(network: Networks) -> dict[str, np.ndarray]:

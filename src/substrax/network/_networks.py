@@ -141,6 +141,14 @@ class Networks:
             },
         )  # fmt: skip
 
+    def link_slices(self, size: int) -> Iterator[slice]:
+        """All links in runs of `size`; what lies on the disk takes the memory of one
+        run."""
+        num = int(self.link_bounds[-1])
+        for begin in range(0, num, size):
+            yield slice(begin, min(begin + size, num))
+            forget_pages(self.link_source, self.link_target, self.link_weight)
+
     def describe(self) -> "Description":
         """Describes one network: its size, its links, and why it is empty or constant
         if it is."""
@@ -159,14 +167,13 @@ def silence_unfed(networks: Networks) -> Networks:
     """
     is_fed = np.zeros(networks.node_activation.size, bool)
     bounds = networks.link_bounds
-    for begin in range(0, int(bounds[-1]), _LINKS_AT_A_TIME):
-        stop = min(begin + _LINKS_AT_A_TIME, int(bounds[-1]))
+    for some in networks.link_slices(_LINKS_AT_A_TIME):
+        begin, stop = some.start, some.stop
         first = int(np.searchsorted(bounds, begin, side="right")) - 1
         last = int(np.searchsorted(bounds, stop, side="left"))
         counts = np.diff(bounds[first : last + 1].clip(begin, stop))
         offset = np.repeat(networks.node_bounds[first:last], counts)
-        is_fed[offset + networks.link_target[begin:stop]] = True
-    forget_pages(networks.link_target)
+        is_fed[offset + networks.link_target[some]] = True
     identity = ACTIVATION_NAMES.index("identity")
     return dataclasses.replace(
         networks,

@@ -22,7 +22,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from .._memory import aligned_zeros, forget_pages, read_budget, show_bytes
+from .._memory import aligned_zeros, read_budget, show_bytes
 from ._networks import Networks
 from ._plan import LINK_CHUNKS, Plan, activate_nodes, make_plan, round_up
 
@@ -254,11 +254,7 @@ class Large:
         )
 
     def _read(self) -> Iterator[slice]:
-        network = self.network
-        num = int(network.link_bounds[-1])
-        for begin in range(0, num, _BLOCK):
-            yield slice(begin, min(begin + _BLOCK, num))
-            forget_pages(network.link_source, network.link_target, network.link_weight)
+        return self.network.link_slices(_BLOCK)
 
     def _fill(self, links: slice | np.ndarray, is_input: np.ndarray | None) -> _Block:
         """A block of links; those into inputs, which hold their value, go nowhere."""

@@ -1,0 +1,66 @@
+"""The format safetensors, for arrays as large as the memory.
+
+The package of that name holds a whole file in memory, several times over. The format is
+simple: eight bytes with the length of a header, the header in JSON, the arrays.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from .._memory import forget_pages
+
+_TYPES = {
+    "F64": np.float64, "I64": np.int64, "U64": np.uint64,
+    "F32": np.float32, "I32": np.int32, "U32": np.uint32,
+    "I16": np.int16, "U16": np.uint16, "I8": np.int8, "U8": np.uint8, "BOOL": np.bool_,
+}  # fmt: skip
+_NAMES = {np.dtype(kind): name for name, kind in _TYPES.items()}
+_METADATA = "__metadata__"
+_PIECE = 1 << 22
+
+
+def safetensors_pieces(
+    arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]
+) -> Iterator[bytes | memoryview]:
+    """The content of a file, piece by piece."""
+    # wide types first, so that each array lies where its type may begin
+    order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
+    header: dict[str, object] = {_METADATA: dict(metadata)}
+    end = 0
+    for name in order:
+        array = arrays[name]
+        begin, end = end, end + array.nbytes
+        kind = _NAMES[array.dtype]
+        shape = list(array.shape)
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for name in order:
+        data = np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8)
+        for begin in range(0, data.size, _PIECE):
+            yield data[begin : begin + _PIECE].data
+            forget_pages(data)
+
+
+def map_safetensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The arrays of a file, read when they are looked at, and its metadata."""
+    content = np.memmap(path, np.uint8, "r").view(np.ndarray)
+    length = int.from_bytes(content[:8].tobytes(), "little")
+    header = json.loads(content[8 : 8 + length].tobytes())
+    metadata = header.pop(_METADATA, {})
+    data = content[8 + length :]
+    arrays = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        kind = np.dtype(_TYPES[entry["dtype"]])
+        if not 0 <= begin <= end <= data.size:
+            raise ValueError(f"it ends before {name} does")
+        if end - begin != math.prod(entry["shape"]) * kind.itemsize:
+            raise ValueError(f"{name} has another size than its shape")
+        arrays[name] = data[begin:end].view(kind).reshape(entry["shape"])
+    return arrays, metadata

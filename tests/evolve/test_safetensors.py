@@ -1,0 +1,68 @@
+"""Arrays as large as the memory, in a format that others read."""
+
+import json
+
+import numpy as np
+import pytest
+import safetensors
+import safetensors.numpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays_of
+
+from substrax.evolve._safetensors import map_safetensors, safetensors_pieces
+
+KINDS = st.sampled_from(["<f8", "<f4", "<i8", "<i4", "|u1", "|b1"])
+ARRAYS = st.dictionaries(
+    st.sampled_from(["a", "b.c", "ä", "d"]),
+    KINDS.flatmap(
+        lambda kind: arrays_of.arrays(
+            kind, arrays_of.array_shapes(min_dims=1, min_side=0)
+        )
+    ),
+)
+
+
+@given(ARRAYS, st.text())
+@settings(max_examples=30)
+def test_it_is_read_by_the_package_and_by_us(tmp_path_factory, arrays, text) -> None:
+    path = tmp_path_factory.mktemp("arrays") / "file"
+    path.write_bytes(b"".join(safetensors_pieces(arrays, {"note": text})))
+    for found in (safetensors.numpy.load_file(path), map_safetensors(path)[0]):
+        assert found.keys() == arrays.keys()
+        for name, array in arrays.items():
+            assert found[name].dtype == array.dtype
+            assert found[name].shape == array.shape
+            assert found[name].tobytes() == array.tobytes()
+    assert map_safetensors(path)[1] == {"note": text}
+    with safetensors.safe_open(path, "numpy") as file:
+        assert file.metadata() == {"note": text}
+
+
+def test_arrays_are_read_when_they_are_looked_at(tmp_path) -> None:
+    array = np.arange(3_000_000)
+    pieces = list(safetensors_pieces({"a": array}, {}))
+    assert max(map(len, pieces)) <= 1 << 22 < array.nbytes
+    path = tmp_path / "file"
+    path.write_bytes(b"".join(pieces))
+    found = map_safetensors(path)[0]["a"]
+    np.testing.assert_array_equal(found, array)
+    assert not found.flags.writeable
+
+
+def test_what_contradicts_itself_is_refused(tmp_path) -> None:
+    path = tmp_path / "file"
+
+    def write(entry: dict, data: bytes) -> None:
+        header = json.dumps({"a": entry}).encode()
+        path.write_bytes(len(header).to_bytes(8, "little") + header + data)
+
+    entry = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
+    write(entry, b"01234567")
+    assert map_safetensors(path)[0]["a"].shape == (2,)
+    write(entry, b"0123456")
+    with pytest.raises(ValueError, match="ends before a does"):
+        map_safetensors(path)
+    write(entry | {"shape": [3]}, b"01234567")
+    with pytest.raises(ValueError, match="another size"):
+        map_safetensors(path)
