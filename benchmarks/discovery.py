@@ -174,11 +174,23 @@ def compare_multineat(quick: bool, sheet: Sheet) -> None:
 
 
 def wiring(population: Genome, rule: EMRRule | ESRule, strategy: str) -> Wiring:
+    return wiring_and_share(population, rule, strategy)[0]
+
+
+def wiring_and_share(
+    population: Genome, rule: EMRRule | ESRule, strategy: str
+) -> tuple[Wiring, float, float]:
+    """A wiring, its seconds, and the share of them that the query engine takes: to
+    compile the CPPNs, to compute coordinates from cells, and to answer."""
     is_es = isinstance(rule, ESRule)
     reading = READING["neat-python" if is_es else "plain"]
     weight_map = WeightMap("deadzone", 5.0) if is_es else WeightMap("linear", 8.0)
+    began = time.perf_counter()
     engine = reading.engine(population)
-    return discover(engine, weight_map, LAYOUT, Exploration(rule, strategy))
+    compiled = time.perf_counter()
+    found = discover(engine, weight_map, LAYOUT, Exploration(rule, strategy))
+    seconds = time.perf_counter() - began
+    return found, seconds, (compiled - began + found.query_seconds) / seconds
 
 
 def compare_strategies(quick: bool, sheet: Sheet) -> None:
@@ -219,17 +231,16 @@ def cost_by_depth(quick: bool, sheet: Sheet) -> None:
     es_population = evolved_population("es")
     emr_population = evolved_population("emr")
     rules: list[tuple[str, Any, Genome, tuple[int, ...]]] = [
-        ("es", ESRule, es_population, (1, 2, 3)),
+        ("es", ESRule, es_population, (1, 2, 3, 4, 5)),
         ("emr output", EMRRule, emr_population, (3, 4, 5, 6, 7, 9, 11, 13)),
     ]
     for name, rule_type, population, depths in rules:
-        for depth in depths[:2] if quick else depths:
+        for depth in depths[:3] if quick else depths:
             rule = rule_type(depth=depth)
-            wiring(population, rule, "frontier")
-            began = time.perf_counter()
-            found = wiring(population, rule, "frontier")
-            seconds = time.perf_counter() - began
-            share = found.query_seconds / seconds
+            repeats = [wiring_and_share(population, rule, "frontier")]
+            while len(repeats) < 2 or sum(r[1] for r in repeats) < 1:
+                repeats.append(wiring_and_share(population, rule, "frontier"))
+            found, seconds, share = min(repeats[1:], key=lambda r: r[1])
             verdict = ""
             if depth >= 5:
                 verdict = f"{'kept' if share >= 0.5 else 'MISSED'}: half"

@@ -298,14 +298,12 @@ class QueryEngine:
         with jax.enable_x64(self.dtype == np.float64):
             table = jax.device_put(padded)  # once for all chunks
         ends = np.cumsum(counts)
-        for begin, stop, some, lengths in _chunks(genome, counts, total, 1):
-            first = int(np.searchsorted(ends, begin, side="right"))
-            runs = slice(first, first + some.size)
+        for begin, stop, runs, lengths in _chunks(counts, total, 1):
             skipped = np.maximum(begin - (ends[runs] - counts[runs]), 0)
             origin = _pad(source[runs].astype(self.dtype), _MAX_RUNS)
             chunk = next(c for c in _CHUNK_SIZES if c >= stop - begin)
             plan = plan_blocks(
-                some,
+                genome[runs],
                 lengths,
                 self._cut,
                 first_target=first_target[runs] + skipped,
@@ -328,12 +326,13 @@ class QueryEngine:
         total = questions[0].shape[0]
         num_rows = self.programs.num_outputs * kind.num_queries
         result = np.empty((num_rows, total), self.dtype)
-        chunks = list(
-            _chunks(np.asarray(genome), np.asarray(counts), total, kind.num_queries)
-        )
+        genome = np.asarray(genome)
+        chunks = list(_chunks(np.asarray(counts), total, kind.num_queries))
 
         def run(chunk):
-            self._run_chunk(questions, kind, is_checked, result, *chunk)
+            begin, stop, runs, lengths = chunk
+            part = (begin, stop, genome[runs], lengths)
+            self._run_chunk(questions, kind, is_checked, result, *part)
 
         _ = self._tables, self._language  # made before threads ask for them
         is_worth_threads = len(chunks) > 1 and self._cut is CPU
@@ -392,10 +391,14 @@ def _check_finite(points: np.ndarray) -> None:
         raise ValueError("a query point is NaN or infinite; repair the points.")
 
 
-def _chunks(genome: np.ndarray, counts: np.ndarray, total: int, num_queries: int):
-    """Cuts a batch where a kernel call is full; a run may span several calls."""
-    if total <= _CHUNK_SIZES[-1] // num_queries and counts.size <= _MAX_RUNS:
-        yield 0, total, genome, counts
+def _chunks(counts: np.ndarray, total: int, num_queries: int):
+    """Cuts a batch where a kernel call is full; a run may span several calls.
+
+    Yields the questions from `begin` to `stop`, the runs that they belong to, and how
+    many of each run there are.
+    """
+    if 0 < total <= _CHUNK_SIZES[-1] // num_queries and counts.size <= _MAX_RUNS:
+        yield 0, total, slice(0, counts.size), counts
         return
     ends = np.cumsum(counts)
     begin = 0
@@ -406,7 +409,8 @@ def _chunks(genome: np.ndarray, counts: np.ndarray, total: int, num_queries: int
         if last - first > _MAX_RUNS:
             last = first + _MAX_RUNS
             stop = int(ends[last - 1])
-        upper = np.minimum(ends[first:last], stop)
-        lower = np.maximum(ends[first:last] - counts[first:last], begin)
-        yield begin, stop, genome[first:last], upper - lower
+        runs = slice(first, last)
+        upper = np.minimum(ends[runs], stop)
+        lower = np.maximum(ends[runs] - counts[runs], begin)
+        yield begin, stop, runs, upper - lower
         begin = stop

@@ -11,6 +11,7 @@ level. Both give the same bits, because a query does not depend on its batch.
 """
 
 import dataclasses
+import functools
 import time
 from typing import Protocol, runtime_checkable
 
@@ -59,12 +60,12 @@ class Queries:
         Members lie half a side from the middle of their quad. Stretched by 3 along one
         axis they become the members' neighbours outside the quad.
         """
+        began = time.perf_counter()
         dtype = self.engine.dtype
         total = sum(q.num for q in quads)
         fixed, centre, half = (np.empty((total, 2), dtype) for _ in range(3))
         point = fields.point.astype(dtype)
-        runs, counts = run_lengths(fields.genome)
-        field_bounds = np.concatenate([[0], np.cumsum(counts)])
+        runs, field_bounds = fields.runs
         genomes, lengths = [], []
         begin = 0
         for part in quads:
@@ -79,7 +80,6 @@ class Queries:
             genomes.append(runs[length > 0])
             lengths.append(length[length > 0])
             begin += part.num
-        began = time.perf_counter()
         result = self.engine.query_quads(
             np.concatenate(genomes) + self.first_genome,
             np.concatenate(lengths),
@@ -129,6 +129,12 @@ class Fields:
     @property
     def num(self) -> int:
         return self.genome.shape[0]
+
+    @functools.cached_property
+    def runs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The genomes, and where the fields of each begin and those of the last end."""
+        genomes, counts = run_lengths(self.genome)
+        return genomes, np.concatenate([[0], np.cumsum(counts)])
 
     def part(self, begin: int, stop: int) -> "Fields":
         return Fields(self.genome[begin:stop], self.point[begin:stop], self.outgoing)

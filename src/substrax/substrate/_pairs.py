@@ -11,7 +11,7 @@ from .._threads import map_in_order
 from ._connections import BACKWARD, LATERAL, SELF, configuration
 from ._emr import EMRRule
 from ._fields import Queries
-from ._positions import Found, Numbering
+from ._positions import Numbering
 from ._wiring import Links
 
 _MAX_PAIRS = 1 << 20
@@ -21,31 +21,35 @@ _MAX_PAIRS = 1 << 20
 class Positions:
     """Found positions, terminals among them, sorted by genome, y, x."""
 
-    def __init__(self, numbering: Numbering, found: Found, dtype: np.dtype) -> None:
-        keys = found.keys
-        genome, point = keys.genomes(found.sorted), keys.points(found.sorted)
-        order = np.lexsort((point[:, 0], point[:, 1], genome))
-        key = found.sorted[order]
-        self.genome = genome[order].astype(np.int32)
-        self.all_genomes = np.arange(keys.num_genomes, dtype=np.int32)
-        self.y = point[order, 1]
-        self.point = point[order].astype(dtype)
-        self.number = numbering.of(key)
-        self.is_terminal = keys.is_terminal(key)
+    def __init__(self, numbering: Numbering, dtype: np.dtype) -> None:
+        self.genome = numbering.genome.astype(np.int32)
+        self.all_genomes = np.arange(numbering.keys.num_genomes, dtype=np.int32)
+        self.y = numbering.point[:, 1]
+        self.point = numbering.point.astype(dtype)
+        self.is_terminal = numbering.is_terminal
+        self.number = numbering.of_found()
 
 
-def pair_links(queries: Queries, position: Positions, rule: EMRRule) -> Iterator[Links]:
+class Ranges(NamedTuple):
+    """Sources, and where the range of targets of each begins, and how many."""
+
+    source: Int[np.ndarray, " ranges"]
+    begin: Int[np.ndarray, " ranges"]
+    length: Int[np.ndarray, " ranges"]
+
+
+def pair_links(
+    queries: Queries, position: Positions, rule: EMRRule, pairs: list[Ranges]
+) -> Iterator[Links]:
     """Phase 2 of `emr`: one query for every ordered pair that the classes allow."""
     classes = configuration(rule.connections)
-    if not classes:
-        return
     pieces = (
-        _Ranges(first[piece], begin[piece], count[piece])
-        for first, begin, count in _ranges(position, classes)
+        Ranges(first[piece], begin[piece], count[piece])
+        for first, begin, count in pairs
         for piece in _pieces(count, _MAX_PAIRS)
     )
 
-    def find(ranges: _Ranges) -> tuple[Links, int, float]:
+    def find(ranges: Ranges) -> tuple[Links, int, float]:
         began = time.perf_counter()
         outputs = _ask(queries, position, ranges)
         seconds = time.perf_counter() - began
@@ -58,26 +62,17 @@ def pair_links(queries: Queries, position: Positions, rule: EMRRule) -> Iterator
 
 
 def pair_counts(
-    position: Positions, rule: EMRRule, num_genomes: int
+    position: Positions, pairs: list[Ranges]
 ) -> Int[np.ndarray, " genomes"]:
     """How many pairs each genome has: links, if all weights are large enough."""
-    counts = np.zeros(num_genomes, np.int64)
-    classes = configuration(rule.connections)
-    for first, _, count in _ranges(position, classes) if classes else ():
-        np.add.at(counts, position.genome[first], count)
+    counts = np.zeros(position.all_genomes.size, np.int64)
+    for source, _, length in pairs:
+        np.add.at(counts, position.genome[source], length)
     return counts
 
 
-class _Ranges(NamedTuple):
-    """Sources, and where the range of targets of each begins, and how many."""
-
-    source: Int[np.ndarray, " ranges"]
-    begin: Int[np.ndarray, " ranges"]
-    length: Int[np.ndarray, " ranges"]
-
-
 def _ask(
-    queries: Queries, position: Positions, ranges: _Ranges
+    queries: Queries, position: Positions, ranges: Ranges
 ) -> Float[np.ndarray, "outputs pairs"]:
     return queries.engine.query_ranges(
         position.genome[ranges.source] + queries.first_genome,
@@ -93,7 +88,7 @@ def _strong(
     position: Positions,
     rule: EMRRule,
     classes: frozenset[int],
-    ranges: _Ranges,
+    ranges: Ranges,
     outputs: Float[np.ndarray, "outputs pairs"],
 ) -> Links:
     """Links from positions to ranges of positions, where the weight is large enough."""
@@ -126,11 +121,12 @@ def _strong(
     return links
 
 
-def _ranges(position: Positions, classes: frozenset[int]):
-    """Targets of each source as ranges in sorted order: (sources, begins, counts)."""
+def allowed_pairs(position: Positions, rule: EMRRule) -> list[Ranges]:
+    """All ordered pairs that the classes allow: for each source, targets in a row."""
+    classes = configuration(rule.connections)
     num = position.genome.size
-    if not num:
-        return
+    if not (num and classes):
+        return []
     index = np.arange(num, dtype=np.int32)
     starts_row = np.ones(num, bool)
     starts_row[1:] = (position.genome[1:] != position.genome[:-1]) | (
@@ -146,15 +142,15 @@ def _ranges(position: Positions, classes: frozenset[int]):
     which = np.cumsum(starts_genome) - 1
     low, high = genome_first[which], np.append(genome_first[1:], num)[which]
     if BACKWARD in classes and LATERAL in classes:
-        yield index, low, high - low
-        return
+        return [Ranges(index, low, high - low)]
+    pairs = []
     if BACKWARD in classes:
-        yield index, low, lower - low
+        pairs.append(Ranges(index, low, lower - low))
     if LATERAL in classes:
-        yield index, lower, upper - lower
+        pairs.append(Ranges(index, lower, upper - lower))
     elif SELF in classes:
-        yield index, index, np.ones(num, np.int64)
-    yield index, upper, high - upper
+        pairs.append(Ranges(index, index, np.ones(num, np.int64)))
+    return [*pairs, Ranges(index, upper, high - upper)]
 
 
 def _pieces(counts: Int[np.ndarray, " n"], limit: int):

@@ -15,7 +15,13 @@ from ._connections import UPWARDS, configuration
 from ._emr import EMRRule
 from ._es import ESRule
 from ._fields import Fields, Queries
-from ._pairs import Positions, output_links, pair_counts, pair_links
+from ._pairs import (
+    Positions,
+    allowed_pairs,
+    output_links,
+    pair_counts,
+    pair_links,
+)
 from ._positions import Found, Keys, Numbering
 from ._rules import Expressed
 from ._wiring import Links
@@ -113,12 +119,11 @@ class Phases:
         rule = self.exploration.rule
         if isinstance(rule, ESRule):
             return
-        position = Positions(numbering, self.found, self.queries.engine.dtype)
-        if limit is not None:
-            counts = pair_counts(position, rule, self.keys.num_genomes)
-            if counts.sum() > limit:
-                raise TooLargeError(counts)
-        yield from pair_links(self.queries, position, rule)
+        position = Positions(numbering, self.queries.engine.dtype)
+        pairs = allowed_pairs(position, rule)
+        if limit is not None and sum(int(p.length.sum()) for p in pairs) > limit:
+            raise TooLargeError(pair_counts(position, pairs))
+        yield from pair_links(self.queries, position, rule, pairs)
         yield from output_links(self.queries, position, numbering, rule)
 
     def _terminal_fields(self, first: int, num: int, outgoing: bool) -> Fields:

@@ -1,6 +1,7 @@
 """Sets of positions: which cells were found, genome by genome."""
 
 import dataclasses
+import functools
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -9,7 +10,10 @@ from ._cells import centres, find_cells, num_cells
 from ._layout import Layout
 
 _MAX_TABLE = 1 << 26
-"""Entries up to which a set is a table over all cells; beyond, it is sorted keys."""
+"""Entries up to which a set may be a table over all cells; else it is sorted keys."""
+
+_ENTRIES_PER_KEY = 32
+"""Entries for each key in it up to which a table is faster than sorting."""
 
 
 class Keys:
@@ -31,8 +35,7 @@ class Keys:
         self.stride = self.num_terminals + num_cells(depth)
         is_short = self.stride * num_genomes < 1 << 31
         self.dtype = np.dtype(np.int32 if is_short else np.int64)
-        cells = find_cells(layout.points, depth)
-        self.terminal_of_cell = {int(c): t for t, c in enumerate(cells) if c >= 0}
+        self.terminal_of_cell = _terminals_on_cells(layout, depth)
 
     def of_terminals(
         self, genome: Int[np.ndarray, " n"], terminal: Int[np.ndarray, " n"]
@@ -55,13 +58,17 @@ class Keys:
 
     def distinct(self, *keys: Int[np.ndarray, " _"]) -> Int[np.ndarray, " some"]:
         """The keys that occur, sorted, each once."""
-        total = self.stride * self.num_genomes
-        if total > self.max_table:
+        if not self.is_worth_a_table(sum(some.size for some in keys)):
             return np.unique(np.concatenate([np.zeros(0, self.dtype), *keys]))
-        table = np.zeros(total, bool)
+        table = np.zeros(self.stride * self.num_genomes, bool)
         for some in keys:
             table[some] = True
         return np.flatnonzero(table).astype(self.dtype)
+
+    def is_worth_a_table(self, num_keys: int) -> bool:
+        """Whether so many keys are better kept in a table over all cells."""
+        total = self.stride * self.num_genomes
+        return total <= min(self.max_table, _ENTRIES_PER_KEY * num_keys)
 
     def genomes(self, keys: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         return keys // self.stride
@@ -78,6 +85,13 @@ class Keys:
             place[~is_terminal] - self.num_terminals, self.depth
         )
         return result
+
+
+@functools.lru_cache(maxsize=64)
+def _terminals_on_cells(layout: Layout, depth: int) -> dict[int, int]:
+    """Which terminal each cell is that is one."""
+    cells = find_cells(layout.points, depth)
+    return {int(c): t for t, c in enumerate(cells) if c >= 0}
 
 
 @dataclasses.dataclass
@@ -103,37 +117,38 @@ class Found:
 
 
 class Numbering:
-    """Global node numbers: for each genome inputs, outputs, hidden by y, then x."""
+    """Global node numbers: for each genome inputs, outputs, hidden by y, then x.
+
+    `key`, `genome` and `point` are those of all found positions in that order, some of
+    which may be terminals; `hidden` says which are not, and `number` their numbers.
+    """
 
     def __init__(self, found: Found) -> None:
         keys = found.keys
         self.keys = keys
-        hidden = found.sorted[~keys.is_terminal(found.sorted)]
-        genome = keys.genomes(hidden)
-        point = keys.points(hidden)
-        order = np.lexsort((point[:, 0], point[:, 1], genome))
-        self.hidden, self.genome = hidden[order], genome[order]
+        genome, point = keys.genomes(found.sorted), keys.points(found.sorted)
+        order = np.argsort(_reading_order(genome, point, keys.depth))
+        self.key, self.genome = found.sorted[order], genome[order]
         self.point = point[order]
+        self.is_terminal = keys.is_terminal(self.key)
+        self.hidden = np.flatnonzero(~self.is_terminal)
+        genome = self.genome[self.hidden]
         counts = np.bincount(genome, minlength=keys.num_genomes)
         self.bounds = np.concatenate([[0], np.cumsum(counts + keys.num_terminals)])
-        first = np.repeat(np.cumsum(counts) - counts, counts)
-        self.number = (
-            self.bounds[self.genome]
-            + keys.num_terminals
-            + np.arange(hidden.size)
-            - first
-        )
-        self._order = np.argsort(self.hidden)
+        self.number = np.arange(genome.size) + (genome + 1) * keys.num_terminals
         self._table = self._make_table()
+        if self._table is None:
+            hidden = self.key[self.hidden]
+            by_key = np.argsort(hidden)
+            self._ascending = hidden[by_key], self.number[by_key]
 
     def _make_table(self) -> np.ndarray | None:
         keys = self.keys
-        total = keys.stride * keys.num_genomes
-        if total > keys.max_table:
+        if not keys.is_worth_a_table(self.hidden.size):
             return None
         # Numbers from 1: memory that is zero at first costs nothing until it is used.
-        table = np.zeros(total, np.int32)
-        table[self.hidden] = self.number + 1
+        table = np.zeros(keys.stride * keys.num_genomes, np.int32)
+        table[self.key[self.hidden]] = self.number + 1
         base = np.arange(keys.num_genomes) * keys.stride
         for terminal in range(keys.num_terminals):
             table[base + terminal] = self.bounds[:-1] + terminal + 1
@@ -157,6 +172,15 @@ class Numbering:
             result[self.bounds[:-1] + terminal] = True
         return result
 
+    def of_found(self) -> Int[np.ndarray, " found"]:
+        """The node numbers of all found positions."""
+        result = np.empty(self.key.size, np.int32)
+        result[self.hidden] = self.number
+        terminal = np.flatnonzero(self.is_terminal)
+        place = self.key[terminal] % self.keys.stride
+        result[terminal] = self.bounds[self.genome[terminal]] + place
+        return result
+
     def of(self, keys: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
         """Node numbers of keys, -1 for positions that are no nodes."""
         if self._table is not None:
@@ -165,9 +189,18 @@ class Numbering:
         is_terminal = place < self.keys.num_terminals
         result = np.full(keys.size, -1, np.int32)
         result[is_terminal] = self.bounds[genome[is_terminal]] + place[is_terminal]
-        if self.hidden.size:
-            ordered = self.hidden[self._order]
-            at = np.minimum(np.searchsorted(ordered, keys), ordered.size - 1)
-            hit = ~is_terminal & (ordered[at] == keys)
-            result[hit] = self.number[self._order[at[hit]]]
+        ascending, number = self._ascending
+        if ascending.size:
+            at = np.minimum(np.searchsorted(ascending, keys), ascending.size - 1)
+            hit = np.flatnonzero(~is_terminal & (ascending.take(at) == keys))
+            result[hit] = number.take(at.take(hit))
         return result
+
+
+def _reading_order(
+    genome: Int[np.ndarray, " n"], point: Float[np.ndarray, "n 2"], depth: int
+) -> Int[np.ndarray, " n"]:
+    """Integers that ascend by genome, then y, then x of centres of cells."""
+    bits = depth + 2
+    x, y = ((point + 1.0) * 2.0 ** (depth + 1)).astype(np.int64).T
+    return (((genome.astype(np.int64) << bits) | y) << bits) | x

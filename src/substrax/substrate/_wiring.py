@@ -30,7 +30,7 @@ class Wiring:
     """Hidden positions that were found, before the clean-up."""
     num_queries: int
     query_seconds: float
-    """Time spent in the query engine."""
+    """Time spent on queries: their coordinates and their answers."""
 
     @property
     def num_genomes(self) -> int:
@@ -89,9 +89,10 @@ class Links:
         by_genome = np.argsort(self.group_genome, kind="stable")
         rank = np.empty(by_genome.size, np.int32)
         rank[by_genome] = np.arange(by_genome.size)
-        kept = self if wanted.all() else self.keep(wanted)
+        kept = np.flatnonzero(wanted)
         # The links come as a few sorted runs, which this sort makes use of.
-        return kept.keep(np.argsort(rank.take(kept.group), kind="stable"))
+        order = np.argsort(rank.take(self.group.take(kept)), kind="stable")
+        return self.keep(kept.take(order))
 
     def without_repeats(self) -> "Links":
         """Each pair of ends once; a repeat was the same query and has the same weight.
@@ -203,7 +204,8 @@ def renumbered(
     number = kept_before - np.repeat(
         kept_before[numbering.bounds[:-1]], np.diff(numbering.bounds)
     )
-    hidden = node_alive[numbering.number]
+    found_genome = numbering.genome[numbering.hidden]
+    kept = node_alive[numbering.number]
     num_links = np.zeros(num_genomes, np.int64)
 
     def links() -> Iterator[Links]:
@@ -217,8 +219,8 @@ def renumbered(
 
     return Part(
         links=links(),
-        hidden_point=numbering.point[hidden],
-        num_hidden=np.bincount(numbering.genome[hidden], minlength=num_genomes),
-        num_found=np.bincount(numbering.genome, minlength=num_genomes),
+        hidden_point=numbering.point[numbering.hidden[kept]],
+        num_hidden=np.bincount(found_genome[kept], minlength=num_genomes),
+        num_found=np.bincount(found_genome, minlength=num_genomes),
         num_links=num_links,
     )
