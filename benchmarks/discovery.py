@@ -4,8 +4,9 @@
 
 Four tables, on one core, warm, on CPPNs that evolved for ten generations of XOR:
 
-1. rule `es`, a population of 150, against a recursive quadtree in plain Python on some
-   of the same genomes, and against PUREPLES if it can be imported;
+1. rule `es`, a population of 150, against recursive quadtrees in plain Python on some
+   of the same genomes: the obvious one of `tests/reference`, a lean one, and PUREPLES
+   if it can be imported;
 2. a generation of XOR against MultiNEAT's, where that is installed;
 3. rule `emr`, frontier against eager, the variance on the output and on the weight;
 4. what each depth costs, with the queries made and the share of the query engine.
@@ -30,6 +31,7 @@ import numpy as np
 
 # Last on the path: neat.py of this folder must not stand in for neat-python.
 sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == Path(__file__).parent)
+import oracle
 import peers
 
 from substrax.decoders import (
@@ -100,7 +102,7 @@ def compare_quadtree(quick: bool, sheet: Sheet) -> None:
     sheet.begin(
         "1. rule es per genome, population 150, against the recursive quadtree",
         "max_depth", "D", "genomes", "ours ms", "quadtree ms", "times", "PUREPLES ms",
-        "times PUREPLES", "asked",
+        "times PUREPLES", "lean ms", "times lean", "asked",
     )  # fmt: skip
     population = evolved_population("es")
     rng = np.random.default_rng(0)
@@ -116,8 +118,9 @@ def compare_quadtree(quick: bool, sheet: Sheet) -> None:
         ours = best_seconds(lambda d=decoder, g=copies: d.decode(g), 5) / POPULATION
         beside: list[float | None] = []
         for is_there, decode in (
-            (True, quadtree_decode),
+            (True, oracle.oracle_decode),
             (has_pureples(), pureples_decode),
+            (True, quadtree_decode),
         ):
             if not is_there:
                 beside += [None, None]

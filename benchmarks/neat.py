@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -232,17 +232,24 @@ def quality(quick: bool, sheet: Any) -> None:
             sheet.note(f"{name}, {what}: ours is {verdict} ({test.text()})")
 
 
-def seconds_per_generation(program: Ours | Theirs, generations: int) -> float:
-    """Median over the second half, when everything is compiled and genomes differ."""
+def seconds_per_generation(
+    programs: Sequence[Ours | Theirs], generations: int
+) -> list[float]:
+    """Medians over the second half, when everything is compiled and genomes differ.
+
+    The programs take turns, so that a slow minute of the machine hits all of them.
+    """
     import numpy as np
 
-    program.start(0)
-    times = []
-    for _ in range(generations):
-        begin = time.perf_counter()
-        program.generation()
-        times.append(time.perf_counter() - begin)
-    return float(np.median(times[generations // 2 :]))
+    times = np.zeros((generations, len(programs)))
+    for program in programs:
+        program.start(0)
+    for g in range(generations):
+        for k, program in enumerate(programs):
+            begin = time.perf_counter()
+            program.generation()
+            times[g, k] = time.perf_counter() - begin
+    return np.median(times[generations // 2 :], axis=0).tolist()
 
 
 def tensorneat_seconds(population: int, generations: int) -> float | None:
@@ -286,11 +293,13 @@ def speed(quick: bool, sheet: Any) -> None:
     sizes = ((1000, 10), (10000, 20))
     for population, asked in sizes[:1] if quick else sizes:
         generations = 10 if quick or population > 1000 else 30
-        theirs = None
+        programs: list[Ours | Theirs] = [
+            Ours(2, population, max_nodes=16, max_links=32)
+        ]
         if has_peer():
-            theirs = seconds_per_generation(Theirs(2, population), generations)
-        program = Ours(2, population, max_nodes=16, max_links=32)
-        ours = seconds_per_generation(program, generations)
+            programs.append(Theirs(2, population))
+        ours, *peers = seconds_per_generation(programs, generations)
+        theirs = peers[0] if peers else None
         other = tensorneat_seconds(population, generations)
         ratio = None if other is None else other / ours
         times = None if theirs is None else theirs / ours

@@ -13,7 +13,7 @@ from tests.reference.cppn import evaluate as evaluate_cppn
 from tests.substrate.support import ACTIVATIONS
 
 from substrax.decoders import Direct
-from substrax.neat import Genome
+from substrax.neat import NEAT, Genome, NEATConfig
 from substrax.network import evaluate
 
 SIZES = (0, 1, 4, 9)
@@ -212,3 +212,11 @@ def test_bad_settings_get_a_sentence(options: dict, message: str) -> None:
 def test_wrong_arity_gets_a_sentence() -> None:
     with pytest.raises(ValueError, match="num_inputs=6 and num_outputs=2 ask for 8"):
         direct(num_inputs=6).decode(genomes_of(drawn(0)[:1]))
+
+
+def test_genomes_of_neat_with_more_inputs_than_are_read_get_a_sentence() -> None:
+    neat = NEAT(NEATConfig(num_inputs=3, num_outputs=1, population_size=4))
+    genomes = neat.ask(neat.init(key=jax.random.key(0)))
+    with pytest.raises(ValueError, match="genome 0 has 3 inputs, but is read with num"):
+        Direct(num_inputs=2, num_outputs=2).decode(genomes)
+    assert len(Direct(num_inputs=3, num_outputs=1).decode(genomes)) == 4

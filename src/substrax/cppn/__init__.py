@@ -2,6 +2,7 @@
 
 from ._activation import ACTIVATION_NAMES as ACTIVATION_NAMES
 from ._activation import DIALECTS as DIALECTS
+from ._activation import NO_ACTIVATION as NO_ACTIVATION
 from ._activation import Dialect as Dialect
 from ._activation import activation_function as activation_function
 from ._activation import activation_functions as activation_functions

@@ -40,6 +40,9 @@ ACTIVATION_NAMES: tuple[str, ...] = (
     "selu",
     "lelu",
 )
+NO_ACTIVATION = -1
+"""What inputs have in the place of an activation."""
+
 _ALIASES = {"linear": "identity", "gaussian": "gauss", "sine": "sin"}
 
 DIALECTS: tuple[str, ...] = ("neat-python", "plain")

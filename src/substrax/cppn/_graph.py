@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._types import ArrayLike
-from ._activation import ACTIVATION_NAMES
+from ._activation import ACTIVATION_NAMES, NO_ACTIVATION
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,6 +144,7 @@ def read_graphs(
         where = int(node_genome[1:][key[1:] == key[:-1]][0])
         raise ValueError(f"genome {where} has two nodes with the same id.")
     _check_arity(node_genome, ids, num_genomes, num_inputs, num_outputs)
+    _check_inputs(activation, node_genome, ids, num_inputs)
     _check_activations(activation, node_genome, ids, num_inputs)
 
     place = np.flatnonzero(arrays["link_enabled"][0])
@@ -181,6 +182,20 @@ def _check_arity(
             f"genome {int(wrong[0])} has {int(counts[wrong[0]])} input and output "
             f"nodes, but num_inputs={num_inputs} and num_outputs={num_outputs} ask for "
             f"{num_inputs + num_outputs} (ids 0 to {num_inputs + num_outputs - 1})."
+        )
+
+
+def _check_inputs(
+    activation: np.ndarray, node_genome: np.ndarray, ids: np.ndarray, num_inputs: int
+) -> None:
+    """Inputs that are marked as such must be read as inputs."""
+    wrong = np.flatnonzero((activation == NO_ACTIVATION) & (ids >= num_inputs))
+    if wrong.size:
+        genome = int(node_genome[wrong[0]])
+        marked = (activation == NO_ACTIVATION) & (node_genome == genome)
+        raise ValueError(
+            f"genome {genome} has {int(marked.sum())} inputs, but is read with "
+            f"num_inputs={num_inputs}. Make them agree."
         )
 
 

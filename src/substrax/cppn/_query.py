@@ -8,6 +8,7 @@ fixed shapes to the kernel, so that a run compiles two or three kernels and no m
 import dataclasses
 import functools
 import threading
+from typing import TypeVar
 
 import jax
 import numpy as np
@@ -42,12 +43,15 @@ _MAX_RUNS = 1 << 12
 """Runs (of queries of one genome) that one kernel call takes."""
 
 
+T = TypeVar("T")
+
+
 def _round_up(n: int, minimum: int) -> int:
     return max(minimum, 1 << max(0, n - 1).bit_length())
 
 
 def _pad(array: np.ndarray, length: int) -> np.ndarray:
-    padded = np.zeros((length, *array.shape[1:]), array.dtype)
+    padded = aligned_zeros((length, *array.shape[1:]), array.dtype)
     padded[: array.shape[0]] = array
     return padded
 
@@ -89,17 +93,15 @@ def make_language(programs: Programs, coordinates: tuple[str, ...]) -> Language:
 
 
 def make_tables(programs: Programs) -> Tables:
-    """The programs on the default device, padded to bucketed sizes."""
+    """The programs, padded to bucketed sizes."""
     p = programs
     rows = _round_up(p.bias.size, 1024)
     genomes = _round_up(p.num_genomes, 1024)
-    host = Tables(
+    return Tables(
         _pad(np.column_stack([p.source, p.activation]), rows),
         _pad(np.column_stack([p.weight, p.bias]), rows),
         _pad(np.column_stack([p.first_row, p.num_rows, p.output_slot]), genomes),
     )
-    with jax.enable_x64(p.bias.dtype == np.float64):
-        return jax.device_put(host)
 
 
 def _runs(genome: Int[np.ndarray, " queries"]) -> tuple[np.ndarray, np.ndarray]:
@@ -157,7 +159,17 @@ class QueryEngine:
 
     @functools.cached_property
     def _tables(self) -> Tables:
-        return make_tables(self.programs)
+        return self._put(make_tables(self.programs))
+
+    def _put(self, arrays: T) -> T:
+        """Arrays where the kernel finds them, for several calls.
+
+        A CPU reads aligned arrays of NumPy where they are.
+        """
+        if self._cut is CPU:
+            return arrays
+        with jax.enable_x64(self.dtype == np.float64):
+            return jax.device_put(arrays)
 
     def query(
         self, genome: ArrayLike, source: ArrayLike, target: ArrayLike
@@ -293,10 +305,7 @@ class QueryEngine:
             length *= (
                 16  # each size is a kernel to compile; what is unused costs little
             )
-        padded = np.zeros((length, 2), self.dtype)
-        padded[: target.shape[0]] = target
-        with jax.enable_x64(self.dtype == np.float64):
-            table = jax.device_put(padded)  # once for all chunks
+        table = self._put(_pad(target.astype(self.dtype, copy=False), length))
         ends = np.cumsum(counts)
         for begin, stop, runs, lengths in _chunks(counts, total, 1):
             skipped = np.maximum(begin - (ends[runs] - counts[runs]), 0)

@@ -9,7 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..cppn import ACTIVATION_NAMES, activation_id
+from ..cppn import ACTIVATION_NAMES, NO_ACTIVATION, activation_id
 from ..neat import Genome
 from ..network import Networks, check_network, json_pieces
 from ._safetensors import map_safetensors, safetensors_pieces
@@ -38,9 +38,12 @@ def _genes(genome: Genome) -> dict[str, np.ndarray]:
 
 
 def genome_to_document(genome: Genome) -> dict[str, list[Any]]:
-    """A genome as lists; activations by name, numbers in full."""
+    """A genome as lists; activations by name (none for inputs), numbers in full."""
     document = {name: array.tolist() for name, array in _genes(genome).items()}
-    names = [ACTIVATION_NAMES[a] for a in document["node_activation"]]
+    names = [
+        None if a == NO_ACTIVATION else ACTIVATION_NAMES[a]
+        for a in document["node_activation"]
+    ]
     return document | {"node_activation": names}
 
 
@@ -118,7 +121,8 @@ def read_best(path: Path) -> Best:
 def _genome(arrays: dict[str, np.ndarray], ids: np.ndarray) -> Genome:
     names = [field.name for field in dataclasses.fields(Genome)]
     genes = {name: arrays[f"genome.{name}"] for name in names}
-    genes["node_activation"] = ids[genes["node_activation"]]
+    stored = genes["node_activation"]
+    genes["node_activation"] = np.where(stored == NO_ACTIVATION, stored, ids[stored])
     return Genome(**{name: jnp.array(array) for name, array in genes.items()})
 
 

@@ -38,7 +38,8 @@ class Genome(eqx.Module):
     **Nodes.** Slots hold the inputs (ids `0 .. num_inputs - 1`), then the outputs
     (the next `num_outputs` ids), then the hidden nodes in ascending id, then empty
     slots. `node_activation` indexes `substrax.cppn.ACTIVATION_NAMES`. A node's value
-    is `activation(bias + sum(weight * value of source))`; inputs have none of this.
+    is `activation(bias + sum(weight * value of source))`; inputs have none of this,
+    and `NO_ACTIVATION` says so.
 
     **Links.** `link_id` is the historical marking (innovation number) and ascends
     along the row; empty slots come last. `link_source` and `link_target` are node

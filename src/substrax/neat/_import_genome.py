@@ -18,7 +18,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..cppn import activation_id
+from ..cppn import NO_ACTIVATION, activation_id
 from ._genome import Genome, empty_genome
 
 _Links = Mapping[tuple[int, int], float]
@@ -254,6 +254,8 @@ def _assemble(
         arrays[name] = arrays[name].astype(dtype)
     for node, slot in number.items():
         arrays["node_id"][slot] = slot
+        if slot < num_inputs:
+            arrays["node_activation"][slot] = NO_ACTIVATION
         if slot >= num_inputs and node in evaluated:
             activation, bias, _, _ = nodes[node]
             arrays["node_activation"][slot] = activation_id(activation)

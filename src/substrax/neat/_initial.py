@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Key
 
-from ..cppn import activation_id
+from ..cppn import NO_ACTIVATION, activation_id
 from ._attributes import draw_activation, draw_initial
 from ._config import NEATConfig
 from ._genome import LARGEST_GENOME, Genome, compact_links, empty_genome
@@ -79,7 +79,6 @@ def _first_genome(
         is_output = ~is_input & (np.arange(num_nodes) < num_fixed)
         fixed = jnp.int32(activation_id(config.output_activation))
         activation = jnp.where(is_output, fixed, activation)
-    identity = jnp.int32(activation_id("identity"))
     genome = empty_genome(max_nodes, max_links)
     genome = eqx.tree_at(
         lambda g: (g.node_id, g.node_activation, g.node_bias),
@@ -87,7 +86,7 @@ def _first_genome(
         (
             genome.node_id.at[:num_nodes].set(np.arange(num_nodes, dtype=np.int32)),
             genome.node_activation.at[:num_nodes].set(
-                jnp.where(is_input, identity, activation)
+                jnp.where(is_input, jnp.int32(NO_ACTIVATION), activation)
             ),
             genome.node_bias.at[:num_nodes].set(
                 jnp.where(is_input, 0.0, draw_initial(config.bias, node_words[:, 1]))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..cppn import ACTIVATION_NAMES, read_graphs
+from ..cppn import ACTIVATION_NAMES, activation_id, read_graphs
 from ..neat import Genome
 from ._layers import LayeredGraph, layer_graph
 from ._style import (
@@ -72,7 +72,7 @@ def plot_genome(
             graph.links.weight,
             is_useful[source] & is_useful[target],
             labels,
-            graph.activation,
+            np.where(graph.is_input, activation_id("identity"), graph.activation),
             np.where(graph.is_input, 0, np.where(graph.is_output, 1, 2)),
             is_useful,
         )
