@@ -18,6 +18,7 @@ from tests.network.support import (
 import substrax._memory as memory_module
 import substrax.network._evaluate as evaluate_module
 import substrax.network._pieces as pieces_module
+from substrax._memory import joined
 from substrax.cppn import activation_id
 from substrax.network import Networks, Stepper, evaluate
 
@@ -137,6 +138,52 @@ def test_stepper_takes_one_batch_for_all_networks() -> None:
     samples = samples_for(networks)
     _, outputs = stepper(stepper.start(6), samples)
     assert_same_bits(np.asarray(outputs), evaluate(networks, samples))
+
+
+def steps_of(networks: Networks, batches: list[np.ndarray]) -> list[np.ndarray]:
+    """What a stepper answers, carrying its state from one batch to the next."""
+    stepper = Stepper.of(networks)
+    state, results = stepper.start(batches[0].shape[-2]), []
+    for batch in batches:
+        state, outputs = stepper(state, batch)
+        results.append(np.asarray(outputs))
+    return results
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+@pytest.mark.parametrize("large", [0, 1 << 20])
+def test_stepping_beyond_the_memory_changes_no_bit(large: int, cyclic: bool) -> None:
+    """State is carried on, whether networks are stepped together, in runs, or links in
+    blocks; with links in memory or on the disk."""
+    networks = random_networks(11, cyclic=cyclic, dtype=np.float32, steps=3)
+    own = each_input(networks)
+    batches = [own, -own, samples_for(networks), 0.5 * own]
+    wanted = steps_of(networks, batches)
+    with (
+        mock.patch.object(memory_module, "LEAST_BUDGET", 1),
+        mock.patch.object(evaluate_module, "_MAX_LINKS", 30),
+        in_blocks(70, 20),
+        mock.patch.object(evaluate_module, "LARGE", large),
+    ):
+        budget = 8 * evaluate_module._STATES * 6 * int(networks.node_bounds[-1])
+        small = dataclasses.replace(networks, memory_budget=budget)
+        assert Stepper.of(small).plan is None
+        with mock.patch.object(pieces_module, "_NODE_BYTES", 0):
+            assert_same_bits(np.array(steps_of(small, batches)), np.array(wanted))
+            names = ("link_source", "link_target", "link_weight")
+            on_disk = {n: joined([getattr(small, n)], 0) for n in names}
+            assert isinstance(on_disk["link_weight"].base, np.memmap)
+            spilled = dataclasses.replace(small, **on_disk)
+            assert_same_bits(np.array(steps_of(spilled, batches)), np.array(wanted))
+
+
+def test_a_state_that_exceeds_the_memory_is_refused() -> None:
+    networks = dataclasses.replace(random_networks(3, cyclic=True), memory_budget=5000)
+    with mock.patch.object(memory_module, "LEAST_BUDGET", 1):
+        stepper = Stepper.of(networks)
+        stepper.start(1)
+        with pytest.raises(ValueError, match=r"the state of 5 networks.*memory_budget"):
+            stepper.start(50)
 
 
 # ---------------------------------------------------- what changes no bit of a network

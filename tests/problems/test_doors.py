@@ -1,6 +1,8 @@
 """Three doors for a user's own problem: arrays, a JAX function, a host function."""
 
+import dataclasses
 from typing import Any
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,8 @@ import pytest
 from tests.network.support import assert_same_bits, random_networks, samples_for
 from tests.problems.support import network
 
-from substrax.network import Networks, Stepper, evaluate
+import substrax._memory as memory_module
+from substrax.network import Networks, Stepper, evaluate, runs_that_fit
 from substrax.problems import (
     ArrayProblem,
     FunctionProblem,
@@ -198,6 +201,24 @@ def test_a_network_without_cycles_settles_in_each_step() -> None:
         state, outputs = stepper(state, now[None])
         assert_same_bits(np.asarray(outputs), np.asarray(actual)[:, k : k + 1])
     assert not np.asarray(state).any()
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+def test_a_function_of_networks_beyond_the_memory_gives_the_same(cyclic: bool) -> None:
+    def last(network: NetworkFunction, key: jax.Array) -> jax.Array:
+        return roll(network, jax.random.normal(key, (4, 3)))[-1].sum()
+
+    networks = random_networks(6, (3, 40, 3, 7, 20), cyclic=cyclic, dtype=np.float32)
+    problem = FunctionProblem(last, LAYOUT)
+    wanted = problem.fitness(networks, key=KEY)
+    most = 128 * int((networks.num_links + networks.num_nodes).max())
+    small = dataclasses.replace(networks, memory_budget=most)
+    with mock.patch.object(memory_module, "LEAST_BUDGET", 1):
+        assert len(runs_that_fit(small)) > 1
+        assert_same_bits(problem.fitness(small, key=KEY), wanted)
+        small = dataclasses.replace(networks, memory_budget=most - 1)
+        with pytest.raises(ValueError, match=r"inside a JAX function.*memory_budget"):
+            problem.fitness(small, key=KEY)
 
 
 def test_a_function_of_a_network_is_its_fitness() -> None:

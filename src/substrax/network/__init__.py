@@ -4,6 +4,7 @@ from ._describe import Description as Description
 from ._describe import describe as describe
 from ._evaluate import Stepper as Stepper
 from ._evaluate import evaluate as evaluate
+from ._evaluate import runs_that_fit as runs_that_fit
 from ._export import check_network as check_network
 from ._export import from_json as from_json
 from ._export import json_pieces as json_pieces

@@ -12,7 +12,7 @@ import itertools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from .._memory import forget_pages, read_budget, show_bytes
 from .._threads import map_in_order, num_workers
@@ -30,6 +30,9 @@ compiled for it.
 
 _PLAN_BYTES = 128
 """What a link or a node takes in a plan and while that is made."""
+
+_STATES = 3
+"""How often a state exists while it is stepped."""
 
 _RUN_BYTES = 256 << 20
 """What a run of networks may take while it is evaluated, about."""
@@ -155,6 +158,33 @@ def _evaluate_together(
         result[:, first : first + lanes] = values.transpose(0, 2, 1)
 
 
+def _plan_bytes(networks: Networks) -> Int[np.ndarray, " networks_and_one"]:
+    """What the plan of the first networks takes, for each number of them."""
+    return (networks.link_bounds + networks.node_bounds) * _PLAN_BYTES
+
+
+def runs_that_fit(networks: Networks) -> list[tuple[int, int]]:
+    """Runs of networks whose plans fit `memory_budget`, all of (almost) one length.
+
+    For whoever makes plans of whole populations and compiles for their numbers.
+    """
+    budget, total = read_budget(networks.memory_budget), len(networks)
+    num_bytes = _plan_bytes(networks)
+    most = int(np.diff(num_bytes).max(initial=0))
+    if most > budget:
+        raise ValueError(
+            f"a network of {networks.num_links.max():,} links needs about "
+            f"{show_bytes(most)} inside a JAX function, more than memory_budget "
+            f"({show_bytes(budget)}). Raise memory_budget, or lower depth."
+        )
+    length = total
+    while True:
+        bounds = np.append(np.arange(0, total, max(length, 1)), total)
+        if (np.diff(num_bytes[bounds]) <= budget).all():
+            return list(itertools.pairwise(bounds.tolist()))
+        length = -(-length // 2)
+
+
 @dataclasses.dataclass(frozen=True)
 class Stepper:
     """Networks that keep their state from one call to the next (control tasks).
@@ -164,55 +194,105 @@ class Stepper:
 
     Networks with cycles make `steps` updates in each call. Those without settle, as in
     `evaluate`, and have nothing to remember: their state stays as it is.
+
+    Networks that exceed `memory_budget` together are stepped some at a time, which
+    reads their links in each call; only the state is all in memory.
     """
 
     networks: Networks
-    plan: Plan
+    plan: Plan | None
+    """All networks, if they fit the memory."""
 
     @staticmethod
     def of(networks: Networks) -> "Stepper":
-        """Keeps all networks in memory; refuses those that exceed `memory_budget`."""
-        needed = int(networks.link_bounds[-1]) * _PLAN_BYTES
-        needed += int(networks.node_bounds[-1]) * _PLAN_BYTES
-        _check_memory(networks, needed, "stepping")
+        """Prepares networks; those that fit the memory are kept there."""
+        if _plan_bytes(networks)[-1] > read_budget(networks.memory_budget):
+            return Stepper(networks, None)
         with jax.enable_x64(networks.dtype == np.float64):
             return Stepper(networks, jax.device_put(make_plan(networks)))
 
     def start(self, batch: int) -> Float[Array, "nodes batch"]:
-        size = self.plan.bias.shape[0] * batch * self.networks.dtype.itemsize
-        _check_memory(self.networks, 3 * size, f"a batch of {batch}")
+        """The state before anything happened."""
+        if self.plan is None:
+            num_nodes = int(self.networks.node_bounds[-1])
+        else:
+            num_nodes = self.plan.bias.shape[0]
+        _check_state(self.networks, num_nodes, batch)
         with jax.enable_x64(self.networks.dtype == np.float64):
-            return jnp.zeros((self.plan.bias.shape[0], batch), self.networks.dtype)
+            return jnp.zeros((num_nodes, batch), self.networks.dtype)
 
     def __call__(
         self, state: Float[Array, "nodes batch"], inputs: ArrayLike
     ) -> tuple[Float[Array, "nodes batch"], Float[Array, "networks batch outputs"]]:
-        array = _check_inputs(self.networks, inputs)
-        num = len(self.networks)
-        held = np.zeros(
-            (self.plan.inputs.shape[0], array.shape[2], array.shape[1]), array.dtype
-        )
-        held[:num] = array.transpose(0, 2, 1)
-        options = {
-            "activation_ids": self.networks.activation_ids,
-            "dialect": self.networks.dialect,
-        }
-        with jax.enable_x64(self.networks.dtype == np.float64):
-            if self.networks.is_acyclic:
-                outputs = settle(self.plan, held, **options)
-            else:
-                steps = self.networks.steps
-                state = advance(self.plan, state, held, steps, **options)
-                outputs = state[self.plan.outputs]
-            return state, outputs[:num].transpose(0, 2, 1)
+        """The next state, and outputs."""
+        networks = self.networks
+        array = _check_inputs(networks, inputs)
+        with jax.enable_x64(networks.dtype == np.float64):
+            if self.plan is not None:
+                return _step(networks, self.plan, state, array)
+            if networks.is_acyclic:
+                return state, jnp.asarray(evaluate(networks, array))
+            states, outputs = [], []
+            for begin, stop in _cut(networks):
+                nodes = slice(networks.node_bounds[begin], networks.node_bounds[stop])
+                own = array[begin:stop] if array.shape[0] > 1 else array
+                after = _step_part(networks.part(begin, stop), state[nodes], own)
+                states.append(after[0])
+                outputs.append(after[1])
+                forget_pages(networks.link_source, networks.link_target)
+                forget_pages(networks.link_weight)
+            return jnp.concatenate(states), jnp.concatenate(outputs)
 
 
-def _check_memory(networks: Networks, needed: int, what: str) -> None:
+def _step(
+    networks: Networks,
+    plan: Plan,
+    state: Float[Array, "nodes batch"],
+    inputs: Float[np.ndarray, "networks_or_1 batch inputs"],
+) -> tuple[Float[Array, "nodes batch"], Float[Array, "networks batch outputs"]]:
+    num = len(networks)
+    held = np.zeros(
+        (plan.inputs.shape[0], inputs.shape[2], inputs.shape[1]), inputs.dtype
+    )
+    held[:num] = inputs.transpose(0, 2, 1)
+    options = {
+        "activation_ids": networks.activation_ids,
+        "dialect": networks.dialect,
+    }
+    if networks.is_acyclic:
+        outputs = settle(plan, held, **options)
+    else:
+        state = advance(plan, state, held, networks.steps, **options)
+        outputs = state[plan.outputs]
+    return state, outputs[:num].transpose(0, 2, 1)
+
+
+def _step_part(
+    networks: Networks,
+    state: Float[Array, "nodes batch"],
+    inputs: Float[np.ndarray, "networks_or_1 batch inputs"],
+) -> tuple[Float[Array, "nodes batch"], Float[Array, "networks batch outputs"]]:
+    """Networks with cycles whose plan is made for this step only."""
+    is_large = len(networks) == 1 and networks.link_bounds[-1] > LARGE
+    large = Large(networks, state.shape[1]) if is_large else None
+    plan = jax.device_put(make_plan(networks)) if large is None else large.plan
+    padding = plan.bias.shape[0] - state.shape[0]
+    padded = jnp.pad(state, ((0, padding), (0, 0)))
+    if large is None:
+        after, outputs = _step(networks, plan, padded, inputs)
+    else:
+        after = large.advance(padded, inputs.transpose(0, 2, 1), networks.steps)
+        outputs = after[plan.outputs[:1]].transpose(0, 2, 1)
+    return after[: state.shape[0]], outputs
+
+
+def _check_state(networks: Networks, num_nodes: int, batch: int) -> None:
     budget = read_budget(networks.memory_budget)
+    needed = _STATES * num_nodes * batch * networks.dtype.itemsize
     if needed > budget:
         raise ValueError(
-            f"{what} with {len(networks):,} networks of {networks.link_bounds[-1]:,} "
-            f"links needs about {show_bytes(needed)}, more than memory_budget "
-            f"({show_bytes(budget)}). Raise memory_budget, lower depth, or step fewer "
-            "networks at a time."
+            f"the state of {len(networks):,} networks with {num_nodes:,} nodes and a "
+            f"batch of {batch} needs about {show_bytes(needed)}, more than "
+            f"memory_budget ({show_bytes(budget)}). Raise memory_budget, lower depth, "
+            "or step fewer networks, or a smaller batch, at a time."
         )

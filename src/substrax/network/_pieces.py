@@ -203,8 +203,21 @@ class Large:
                 values = self._settle(first, self._by_rank())
                 assert values is not None, "links by rank are in order"
             return np.asarray(values[outputs])[:, : len(block)]
-        state = jnp.zeros_like(bias).at[inputs].set(held)
-        for _ in range(network.steps if steps is None else steps):
+        count = network.steps if steps is None else steps
+        state = self.advance(jnp.zeros_like(bias), held, count)
+        return np.asarray(state[outputs])[:, : len(block)]
+
+    def advance(
+        self,
+        state: Float[Array, "nodes lanes"],
+        held: Float[np.ndarray, "1 inputs lanes"],
+        steps: int,
+    ) -> Float[Array, "nodes lanes"]:
+        """`steps` synchronous updates of all nodes, the inputs held."""
+        plan, inputs = self.plan, self.plan.inputs[:1]
+        bias = jnp.broadcast_to(plan.bias[:, None], state.shape)
+        state = state.at[inputs].set(held)
+        for _ in range(steps):
             sums = bias
             for links in self._read():
                 filled = self._fill(links, None)
@@ -212,7 +225,7 @@ class Large:
                 sums = _buffers.used_by(_add_block(filled, num, sums, state))
             state = _activate(plan, sums, **self.options)
             state = state.at[inputs].set(held)
-        return np.asarray(state[outputs])[:, : len(block)]
+        return state
 
     def _settle(
         self, values: Array, blocks: "Iterator[_Some | None]"

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from ..network import Networks
+from ..network import Networks, runs_that_fit
 from ..substrate import Layout
 from ._base import (
     AbstractProblem,
@@ -31,9 +31,13 @@ def run_population(
     """`fn` of each network with the same key, compiled."""
     if not len(networks):
         return np.zeros(0)
+    parts = []
     with jax.enable_x64(networks.dtype == np.float64):
-        values = _compiled(fn, len(networks))(network_functions(networks), key)
-    values = np.asarray(values, np.float64)
+        for begin, stop in runs_that_fit(networks):
+            functions = network_functions(networks.part(begin, stop))
+            values = _compiled(fn, stop - begin)(functions, key)
+            parts.append(np.asarray(values, np.float64))
+    values = np.concatenate(parts)
     if values.shape != (len(networks),):
         raise ValueError(
             f"the fitness function gave the shape {values.shape[1:]} for one network; "
