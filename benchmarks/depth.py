@@ -323,7 +323,8 @@ def draw(rows: list[dict[str, Any]], path: str) -> None:
         beyond = [r for r in beyond if not r["is_steep"]]
         x, y = [r["depth"] for r in beyond], [r["extrapolated"] for r in beyond]
         hollow = {"mfc": "none", "ls": "none", "color": line.get_color()}
-        axes.plot(x, y, styles[kind][0], label=f"{name}, extrapolated", **hollow)
+        if beyond:
+            axes.plot(x, y, styles[kind][0], label=f"{name}, extrapolated", **hollow)
     low, high = np.array(PAPER["low"]) / 30, np.array(PAPER["high"]) / 30
     axes.fill_between(PAPER["depth"], low, high, alpha=0.2, color="gray")
     axes.plot(PAPER["depth"], low, "k--", lw=1, label="EMR paper, GPU (band)")
