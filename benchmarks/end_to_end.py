@@ -21,19 +21,19 @@ from pathlib import Path
 sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == Path(__file__).parent)
 import peers
 
-POPULATION, GENERATIONS = 150, 100
+POPULATION, GENERATIONS, QUICK_GENERATIONS = 150, 100, 50
 
 
-def multineat(seed: int) -> None:
+def multineat(seed: int, generations: int) -> None:
     """Solves XOR with MultiNEAT; prints at which generation, or nothing."""
     run = peers.multineat_xor(5, population_size=POPULATION, seed=seed)
-    for number in range(GENERATIONS):
+    for number in range(generations):
         if next(run).is_solved:
             print(number)
             return
 
 
-def substrax(seed: int) -> None:
+def substrax(seed: int, generations: int) -> None:
     """Solves XOR with rule emr at the same grid; prints at which generation."""
     from substrax.config import load_experiment
 
@@ -42,7 +42,7 @@ def substrax(seed: int) -> None:
             "population": POPULATION,
             "depth": 4,
             "seed": seed,
-            "generations": GENERATIONS,
+            "generations": generations,
             "target": peers.SOLVED,
         }
     )
@@ -51,9 +51,12 @@ def substrax(seed: int) -> None:
         print(result.solved_at)
 
 
-def measure(program: str, seed: int, cache: str) -> tuple[float, float | None, str]:
+def measure(
+    program: str, seed: int, generations: int, cache: str
+) -> tuple[float, float | None, str]:
     """Seconds, peak MiB and what was printed, of a process."""
     words = [sys.executable, __file__, "--child", program, "--seed", str(seed)]
+    words += ["--generations", str(generations)]
     environment = {
         **os.environ,
         "JAX_COMPILATION_CACHE_DIR": cache,
@@ -76,20 +79,27 @@ def measure(program: str, seed: int, cache: str) -> tuple[float, float | None, s
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="one seed")
+    parser.add_argument(
+        "--quick", action="store_true", help="one seed, fewer generations"
+    )
     parser.add_argument("--json", metavar="FILE", help="keep the tables")
     parser.add_argument("--child", choices=("multineat", "substrax"))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--generations", type=int)
     arguments = parser.parse_args()
+    usual = QUICK_GENERATIONS if arguments.quick else GENERATIONS
+    generations = arguments.generations or usual
     if arguments.child:
-        (multineat if arguments.child == "multineat" else substrax)(arguments.seed)
+        run = multineat if arguments.child == "multineat" else substrax
+        run(arguments.seed, generations)
         return
     from substrax.reproduce import Sheet
 
     sheet = Sheet("end_to_end", arguments.json)
     sheet.begin(
-        f"XOR solved, population {POPULATION}, depth 4, from start to end of a process",
-        "seed", "program", "seconds", "solved at generation", "peak MiB",
+        f"XOR solved, population {POPULATION}, depth 4, at most {generations} "
+        "generations, from start to end of a process",
+        "seed", "program       ", "seconds", "solved at generation", "peak MiB",
         "MultiNEAT's time / this",
     )  # fmt: skip
     has_peer = peers.is_installed("multineat")
@@ -99,10 +109,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as cache:
             theirs = None
             if has_peer:
-                theirs, peak, out = measure("multineat", seed, cache)
+                theirs, peak, out = measure("multineat", seed, generations, cache)
                 sheet.row(seed, "MultiNEAT", theirs, out or "not solved", peak, 1.0)
             for state in ("cold", "warm"):
-                seconds, peak, out = measure("substrax", seed, cache)
+                seconds, peak, out = measure("substrax", seed, generations, cache)
                 ratio = None if theirs is None else theirs / seconds
                 sheet.row(
                     seed, f"substrax, {state}", seconds, out or "not solved", peak,

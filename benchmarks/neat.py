@@ -43,7 +43,7 @@ if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, every if is_start else sorted(os.sched_getaffinity(0))[:1])
 
 INI = Path(__file__).with_name("neat_xor.ini")
-LIMIT = 300
+LIMIT, QUICK_LIMIT = 300, 150
 
 
 PARITY_ACTIVATIONS = {
@@ -193,10 +193,11 @@ def quality(quick: bool, sheet: Any) -> None:
 
     from substrax.reproduce import fisher, mann_whitney, rate
 
-    seeds = 3 if quick else 50
+    seeds, limit = (3, QUICK_LIMIT) if quick else (50, LIMIT)
     sheet.begin(
-        f"Quality: {seeds} seeds, population 150, at most {LIMIT} generations",
-        "task", "program", "solved", "median generation", "median best fitness",
+        f"Quality: {seeds} seeds, population 150, at most {limit} generations",
+        "task    ", "program    ", "solved          ", "median generation",
+        "median best fitness",
     )  # fmt: skip
     tasks = (("XOR", 2, 0.1), ("3-parity", 3, 0.2))
     for name, bits, slack in tasks[:1] if quick else tasks:
@@ -208,10 +209,10 @@ def quality(quick: bool, sheet: Any) -> None:
         if has_peer():
             programs["neat-python"] = Theirs(bits, 150)
         for label, program in programs.items():
-            found = [solve(program, seed, threshold, LIMIT) for seed in range(seeds)]
+            found = [solve(program, seed, threshold, limit) for seed in range(seeds)]
             results[label] = np.array(found)
             generation, best = np.median(results[label], axis=0)
-            solved = int((results[label][:, 0] < LIMIT).sum())
+            solved = int((results[label][:, 0] < limit).sum())
             rate_text = rate(solved, seeds).text()
             sheet.row(name, label, rate_text, float(generation), float(best))
         if not has_peer():
@@ -221,8 +222,8 @@ def quality(quick: bool, sheet: Any) -> None:
         # One-sided: is ours worse?
         tests = {
             "solved": fisher(
-                rate(int((ours < LIMIT).sum()), seeds),
-                rate(int((theirs < LIMIT).sum()), seeds),
+                rate(int((ours < limit).sum()), seeds),
+                rate(int((theirs < limit).sum()), seeds),
                 "less",
             ),
             "generation": mann_whitney(ours.tolist(), theirs.tolist(), "greater"),

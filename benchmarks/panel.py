@@ -80,11 +80,11 @@ def main() -> None:
     parser.add_argument("--generations", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--quick", action="store_true", help="five generations")
+    parser.add_argument("--quick", action="store_true", help="three generations")
     parser.add_argument("--json", metavar="FILE", help="keep the tables")
     arguments = parser.parse_args()
     if arguments.quick and arguments.generations is None:
-        arguments.generations = 5
+        arguments.generations = 3
     sheet = Sheet("panel", arguments.json)
     changes = dict(text.split("=", 1) for text in arguments.set)
     changes["seed"] = arguments.seed
@@ -143,7 +143,7 @@ def main() -> None:
     sheet.begin(
         f"The firm panel, {experiment.run.generations} generations of population "
         f"{experiment.neat.settings['population_size']}, beside scikit-learn",
-        "program", "train AUC", "test AUC", "seconds", "time / ours",
+        "program            ", "train AUC", "test AUC", "seconds", "time / ours",
         notes=(
             f"{statistics.median(seconds):.2f} s per generation ({processor:.2f} s of "
             f"processor time); {once:.2f} s for one judged by all training rows "

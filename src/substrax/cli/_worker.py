@@ -5,6 +5,7 @@ Not for people: `substrax reproduce` starts it, and waits for it.
 
 import os
 import sys
+import traceback
 
 
 def main(words: list[str]) -> int:
@@ -27,8 +28,9 @@ def main(words: list[str]) -> int:
                 work(directory)
     except Abandoned:
         return 75
-    except (ValueError, OSError, ImportError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    except Exception:
+        # the last line is shown; where it comes from is in the log
+        traceback.print_exc()
         return 1
     return 0
 

@@ -38,11 +38,20 @@ class Sheet:
         self._widths: list[int] = []
 
     def begin(self, title: str, *columns: str, notes: tuple[str, ...] = ()) -> None:
-        """Starts a table; `notes` are sentences below it."""
+        """Starts a table; `notes` are sentences below it.
+
+        Spaces at the end of a column's name make room for longer texts.
+        """
         self.tables.append(Table.of(title, columns, [], notes))
-        self._widths = [max(len(column), 9) for column in columns]
+        heads = [column.split() for column in columns]
+        self._widths = [
+            max(7, len(column) if column.endswith(" ") else 0, *map(len, words))
+            for column, words in zip(columns, heads, strict=True)
+        ]
         self._print([title], indent=False)
-        self._print(columns)
+        height = max(map(len, heads))
+        for words in zip(*([""] * (height - len(h)) + h for h in heads), strict=True):
+            self._print(words)
 
     def row(self, *values: Any) -> None:
         """Adds a row, and prints it at once."""
