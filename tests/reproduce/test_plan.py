@@ -43,6 +43,7 @@ def test_every_run_of_a_quick_plan_can_be_built(name):
     tasks = plan.tasks()
     assert plan.paper == name and plan.title
     assert tasks
+    assert len(tasks) == plan.num_runs
     Experiment.from_toml(tasks[-1].config).build()
 
 

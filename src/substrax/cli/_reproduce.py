@@ -29,7 +29,11 @@ def reproduce(arguments: argparse.Namespace) -> int:
         return 0
     plan = load_plan(arguments.name, quick=arguments.quick, seeds=arguments.seeds)
     require_extras()
-    jobs = arguments.jobs or _cores()
+    jobs = _cores() if arguments.jobs is None else arguments.jobs
+    if jobs < 1:
+        raise ValueError(f"--jobs is {jobs}. Choose at least 1.")
+    if not arguments.minutes >= 0:
+        raise ValueError(f"--minutes is {arguments.minutes:g}. Choose 0 or more.")
     runs, out = Path(arguments.runs), Path(arguments.out)
     tasks = plan.tasks()
     if not arguments.quiet:
@@ -75,10 +79,9 @@ def reproduce(arguments: argparse.Namespace) -> int:
 def _list() -> None:
     for name in builtin_plans():
         full, quick = load_plan(name), load_plan(name, quick=True)
-        print(
-            f"{name:<10} {full.title} ({len(full.tasks())} runs; quick: "
-            f"{len(quick.tasks())})"
-        )
+        print(f"{name:<10} {full.title}")
+        print(f"{'':<10} {full.num_runs} runs; --quick: {quick.num_runs}")
+    print("\nsubstrax reproduce NAME --quick takes some minutes; --help tells more.")
 
 
 def _cores() -> int:

@@ -122,6 +122,15 @@ class Plan:
                 tasks += self._tasks(arm, cell)
         return sorted(tasks, key=lambda task: task.seed)
 
+    @property
+    def num_runs(self) -> int:
+        """How many `tasks` there are, without making them."""
+        return sum(
+            arm.seeds * len(_cells(arm.grid))
+            for arm in self.arms
+            if arm.kind != "pureples" or has_pureples()
+        )
+
     def _tasks(self, arm: Arm, cell: Mapping[str, Any]) -> Iterator[Task]:
         """A run for each seed of a cell."""
         try:
