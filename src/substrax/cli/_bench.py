@@ -49,15 +49,16 @@ def bench(arguments: argparse.Namespace) -> int:
     _offer_peers(arguments.install_peers)
     out = Path(arguments.out)
     out.mkdir(parents=True, exist_ok=True)
-    sheets = [_run(name, scripts[name], out, arguments.full) for name in names]
-    sheets_by_name = dict(zip(names, sheets, strict=True))
     command = shlex.join(["substrax", "bench", *arguments.name, *_mode(arguments.full)])
-    facts = machine_facts()
-    content = {"command": command, "machine": facts, "benchmarks": sheets_by_name}
-    write_atomically(out / "bench.json", json.dumps(content, indent=1) + "\n")
-    write_atomically(out / "bench.md", _page(command, facts, sheets_by_name))
+    facts, sheets = machine_facts(), {}
+    for name in names:
+        sheets[name] = _run(name, scripts[name], out, arguments.full)
+        # after each, so that what is there stays if the next is interrupted
+        content = {"command": command, "machine": facts, "benchmarks": sheets}
+        write_atomically(out / "bench.json", json.dumps(content, indent=1) + "\n")
+        write_atomically(out / "bench.md", _page(command, facts, sheets))
     print(f"\n{out / 'bench.md'}, {out / 'bench.json'}")
-    failed = [name for name, sheet in sheets_by_name.items() if sheet["status"]]
+    failed = [name for name, sheet in sheets.items() if sheet["status"]]
     if failed:
         print(f"substrax: failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
@@ -164,6 +165,10 @@ def _page(command: str, facts: dict[str, Any], sheets: dict[str, Any]) -> str:
         "Every comparison is within one run on one machine: with a peer, or with what "
         "the hardware does at best. Absolute times move from machine to machine.",
     ]
+    seconds = sum(sheet["seconds"] for sheet in sheets.values())
+    parts.append(
+        f"{seconds:,.0f} s in all. Peak memory is that of the largest process."
+    )
     if missing:
         parts.append(f"Not installed, so without rows: {', '.join(missing)}.")
     for name, sheet in sheets.items():

@@ -48,7 +48,7 @@ def panel_page(results: Results) -> Page:
                     None if is_slow or not auc else _range_text(auc),
                     paper_text(paper.get("es")),
                     paper_text(paper.get("gpu")),
-                    factor_text(upper(paper.get("gpu")), here),
+                    "" if is_slow else factor_text(upper(paper.get("gpu")), here),
                 )
             )
             if not is_slow:

@@ -126,21 +126,29 @@ def _configurations_figure(
 ) -> Figure:
     configurations = results.distinct("connections")
     problems = results.distinct("problem")
-    series = []
+    printed = paper_numbers()["table3"]["rates"]
+    series, paper = [], []
     for place, problem in enumerate(problems):
         # Side by side, or intervals would hide one another.
         shift = (place - (len(problems) - 1) / 2) * 0.2
         x = [k + shift for k in range(len(configurations))]
         found = [rates[problem, name] for name in configurations]
         series.append(Series.of_estimates(problem, x, found))
+        shares = {
+            k + shift + 0.07: printed[name][problem] / 100
+            for k, name in enumerate(configurations)
+            if problem in printed[name]
+        }
+        name = f"paper, {problem}"
+        paper.append(Series(name, [*shares], [*shares.values()], is_paper=True))
     within = results.plan.within
     limit = f" within {within} generations" if within else ""
     return Figure(
-        series,
+        [*series, *paper],
         "connection configuration",
         f"solved{limit}",
         f"Share of runs that solved each problem{limit}, by connection configuration, "
-        "with Wilson intervals.",
+        "with Wilson intervals, and the paper's.",
         ticks=configurations,
     )
 
