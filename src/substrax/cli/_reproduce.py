@@ -141,6 +141,9 @@ class _Lines(_Quiet):
             print(_sentence(progress), flush=True)
 
 
+_BAR_WIDTH = 16
+
+
 class _Bar(_Quiet):
     """A bar on a terminal."""
 
@@ -149,7 +152,9 @@ class _Bar(_Quiet):
         from rich.progress import Progress as RichProgress
 
         self._bar: Any = RichProgress(
-            BarColumn(), TextColumn("{task.description}"), transient=True
+            BarColumn(bar_width=_BAR_WIDTH),
+            TextColumn("{task.description}"),
+            transient=True,
         )
         self._task = self._bar.add_task("starting ...", total=None)
 
@@ -161,12 +166,14 @@ class _Bar(_Quiet):
         self._bar.__exit__(*details)
 
     def update(self, progress: Progress) -> None:
-        running = "; ".join(progress.running)
+        # cut here, or the bar gives way to it on a narrow terminal
+        room = self._bar.console.width - _BAR_WIDTH - 2
+        text = "  ".join([_sentence(progress), "; ".join(progress.running)])
         self._bar.update(
             self._task,
             total=progress.total,
             completed=progress.done + progress.failed,
-            description=f"{_sentence(progress)}  [dim]{running}[/dim]",
+            description=text[:room],
         )
 
 
