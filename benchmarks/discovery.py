@@ -126,7 +126,7 @@ def compare_quadtree(quick: bool, sheet: Sheet) -> None:
         ours = best_seconds(lambda d=decoder, g=copies: d.decode(g), 5) / POPULATION
         beside: list[float | None] = []
         for is_there, decode in (
-            (True, oracle.oracle_decode),
+            (not quick, oracle.oracle_decode),
             (has_pureples(), pureples_decode),
             (True, quadtree_decode),
         ):
