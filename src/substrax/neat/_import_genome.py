@@ -256,7 +256,7 @@ def _assemble(
         arrays["node_id"][slot] = slot
         if slot < num_inputs:
             arrays["node_activation"][slot] = NO_ACTIVATION
-        if slot >= num_inputs and node in evaluated:
+        elif node in evaluated:
             activation, bias, _, _ = nodes[node]
             arrays["node_activation"][slot] = activation_id(activation)
             arrays["node_bias"][slot] = _finite(bias, dtype, f"Node {node}", "bias")

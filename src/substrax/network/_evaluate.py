@@ -19,7 +19,7 @@ from .._threads import map_in_order, num_workers
 from .._types import ArrayLike
 from ._networks import Networks
 from ._pieces import LARGE, Large
-from ._plan import Plan, advance, make_plan, round_up, settle
+from ._plan import Plan, advance, functions_of, make_plan, round_up, settle
 
 _MAX_NODES, _MAX_LINKS = 1 << 16, 360_000
 """Networks are evaluated in groups of about this size, all alike.
@@ -135,12 +135,9 @@ def _evaluate_together(
     lanes: int,
     result: Float[np.ndarray, "networks samples outputs"],
 ) -> None:
-    options = {
-        "activation_ids": networks.activation_ids,
-        "dialect": networks.dialect,
-    }
+    options = functions_of(networks)
     plan = make_plan(networks)
-    if inputs.shape[1] > lanes:  # used more than once; takes some time by itself
+    if inputs.shape[1] > lanes:  # for one block, this would take longer than it
         plan = jax.device_put(plan)
     rows = plan.inputs.shape[0]
     for first in range(0, inputs.shape[1], lanes):
@@ -255,10 +252,7 @@ def _step(
         (plan.inputs.shape[0], inputs.shape[2], inputs.shape[1]), inputs.dtype
     )
     held[:num] = inputs.transpose(0, 2, 1)
-    options = {
-        "activation_ids": networks.activation_ids,
-        "dialect": networks.dialect,
-    }
+    options = functions_of(networks)
     if networks.is_acyclic:
         outputs = settle(plan, held, **options)
     else:

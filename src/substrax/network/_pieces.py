@@ -24,7 +24,14 @@ from jaxtyping import Array, Float, Int
 
 from .._memory import aligned_zeros, read_budget, show_bytes
 from ._networks import Networks
-from ._plan import LINK_CHUNKS, Plan, activate_nodes, make_plan, round_up
+from ._plan import (
+    LINK_CHUNKS,
+    Plan,
+    activate_nodes,
+    functions_of,
+    make_plan,
+    round_up,
+)
 
 _SORT_BYTES, _NODE_BYTES = 48, 128
 """What a link takes while it is sorted, and a node in a plan and while it is made."""
@@ -171,10 +178,7 @@ class Large:
                 "memory_budget, or lower depth."
             )
         self.network, self.lanes = network, lanes
-        self.options = {
-            "activation_ids": network.activation_ids,
-            "dialect": network.dialect,
-        }
+        self.options = functions_of(network)
         self.most = max(_LEAST_SORTED, budget // 2 // _SORT_BYTES)
         rank = np.unique(network.node_rank, return_inverse=True)[1]
         self.num_ranks = int(rank.max()) + 1

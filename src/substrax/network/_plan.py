@@ -7,7 +7,7 @@ so that neither the chunks nor the neighbours change a bit.
 """
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -182,6 +182,11 @@ def _cut(rank: np.ndarray, num_ranks: int, size: int) -> tuple[np.ndarray, np.nd
     bounds = np.concatenate([[0], np.cumsum(padded)])
     within = np.arange(rank.size) - (np.cumsum(counts) - counts)[rank]
     return bounds[rank] + within, bounds
+
+
+def functions_of(networks: Networks) -> dict[str, Any]:
+    """What a plan's activations mean: the static arguments of all that runs plans."""
+    return {"activation_ids": networks.activation_ids, "dialect": networks.dialect}
 
 
 def make_plan(
