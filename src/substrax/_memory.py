@@ -93,8 +93,16 @@ def keep_freed_memory() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return False
-    trim_threshold, mmap_threshold = -1, -3  # of malloc.h
-    return bool(mallopt(mmap_threshold, 1 << 24) and mallopt(trim_threshold, 1 << 29))
+    trim_threshold, mmap_threshold, arena_max = -1, -3, -8  # of malloc.h
+    # One arena for all threads: the others give their memory back whatever the limit.
+    return all(
+        mallopt(setting, value)
+        for setting, value in (
+            (mmap_threshold, 1 << 24),
+            (trim_threshold, 1 << 29),
+            (arena_max, 1),
+        )
+    )
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -5,6 +5,7 @@ import concurrent.futures
 import functools
 import itertools
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
@@ -12,8 +13,14 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+_within = threading.local()
+"""Set in the threads of the pool."""
+
+
 def num_workers() -> int:
-    """Processor cores that this process may use."""
+    """Processor cores that this process may use; within such work, the one it has."""
+    if getattr(_within, "is_work", False):
+        return 1
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -23,7 +30,9 @@ def num_workers() -> int:
 @functools.cache
 def _pool() -> concurrent.futures.ThreadPoolExecutor:
     return concurrent.futures.ThreadPoolExecutor(
-        max_workers=os.cpu_count() or 1, thread_name_prefix="substrax-work"
+        max_workers=os.cpu_count() or 1,
+        thread_name_prefix="substrax-work",
+        initializer=lambda: setattr(_within, "is_work", True),
     )
 
 
@@ -33,11 +42,10 @@ def map_in_order(
     """`map` on all cores, or on `most` of them.
 
     No more items are under way than there are cores, and one result waits, so that
-    what they take in memory is bounded.
-
-    The function must not call this itself: it might wait for its own thread.
+    what they take in memory is bounded. Where the function calls this itself, that is
+    plain `map`: a thread that waits for others of its pool might wait for ever.
     """
-    num = num_workers() if most is None else most
+    num = num_workers() if most is None else min(most, num_workers())
     if num < 2:
         yield from map(function, items)
         return

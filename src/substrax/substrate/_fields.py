@@ -49,6 +49,10 @@ class Queries:
         if self.meter is not None:
             self.meter.tick(self.count)
 
+    def apart(self) -> "Queries":
+        """The same with a tally of its own, for another thread."""
+        return dataclasses.replace(self, meter=None, count=0, seconds=0.0)
+
     def of_quads(
         self,
         fields: "Fields",
