@@ -29,16 +29,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-START = time.perf_counter()
-
 # This file's folder comes first on the path, and `import neat` must not find this file.
 HERE = Path(__file__).resolve().parent
 sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != HERE]
 
 # neat-python runs on one core; so does everything here, before JAX makes its threads.
-# Only the start, where nothing is compared, has all of them as a user's would.
+# Only the start of a process has all of them, as a user's would.
 if hasattr(os, "sched_setaffinity"):
-    is_start = "first-generation" in sys.argv
+    is_start = any("first-generation" in argument for argument in sys.argv)
     every = range(os.cpu_count() or 1)
     os.sched_setaffinity(0, every if is_start else sorted(os.sched_getaffinity(0))[:1])
 
@@ -324,9 +322,18 @@ def child(part: str, **environment: str) -> str:
 def start(quick: bool, sheet: Any) -> None:
     del quick
     sheet.begin(
-        "Start: import, compile and first generation of XOR, population 1,000",
-        "compilation cache", "seconds", "asked: below",
+        "Start: from the start of a process to the end of the first generation of XOR, "
+        "population 1,000",
+        "compilation cache", "seconds", "asked: below", "neat-python",
+        "neat-python's time / this",
     )  # fmt: skip
+
+    def seconds(part: str, **environment: str) -> float:
+        began = time.perf_counter()
+        child(part, **environment)
+        return time.perf_counter() - began
+
+    theirs = seconds("their-first-generation") if has_peer() else None
     with tempfile.TemporaryDirectory() as cache:
         variables = {
             "JAX_COMPILATION_CACHE_DIR": cache,
@@ -334,36 +341,30 @@ def start(quick: bool, sheet: Any) -> None:
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
         }
         for label, asked in (("cold", 20), ("warm", 6)):
-            begin = time.perf_counter()
-            child("first-generation", **variables)
-            took = time.perf_counter() - begin
-            sheet.row(label, took, asked)
+            took = seconds("first-generation", **variables)
+            ratio = None if theirs is None else theirs / took
+            sheet.row(label, took, asked, theirs, ratio)
 
 
-def first_generation(quick: bool) -> None:
-    del quick
-    program = Ours(2, 1000, max_nodes=16, max_links=32)
+def run_generations(program: Ours | Theirs, generations: int) -> None:
     program.start(0)
-    program.generation()
-    print(f"{time.perf_counter() - START:.2f}")
+    for _ in range(generations):
+        program.generation()
 
 
 def memory(quick: bool, sheet: Any) -> None:
     del quick
-    mebibytes = float(child("peak"))
     sheet.begin(
         "Memory: population 10,000, capacity 256 links, XOR, 3 generations",
-        "peak MiB", "asked: below",
+        "peak MiB", "asked: below", "neat-python", "neat-python's / this",
     )  # fmt: skip
-    sheet.row(mebibytes, 2048)
+    ours = float(child("peak"))
+    theirs = float(child("their-peak")) if has_peer() else None
+    sheet.row(ours, 2048, theirs, None if theirs is None else theirs / ours)
 
 
-def peak(quick: bool) -> None:
-    del quick
-    program = Ours(2, 10000, max_nodes=128, max_links=256)
-    program.start(0)
-    for _ in range(3):
-        program.generation()
+def print_peak(program: Ours | Theirs) -> None:
+    run_generations(program, 3)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
@@ -373,7 +374,13 @@ PARTS: dict[str, Callable[[bool, Any], None]] = {
     "start": start,
     "memory": memory,
 }
-INNER = {"first-generation": first_generation, "peak": peak}
+SMALL, LARGE = dict(max_nodes=16, max_links=32), dict(max_nodes=128, max_links=256)
+INNER: dict[str, Callable[[], None]] = {
+    "first-generation": lambda: run_generations(Ours(2, 1000, **SMALL), 1),
+    "their-first-generation": lambda: run_generations(Theirs(2, 1000), 1),
+    "peak": lambda: print_peak(Ours(2, 10000, **LARGE)),
+    "their-peak": lambda: print_peak(Theirs(2, 10000)),
+}
 
 
 def main() -> None:
@@ -384,7 +391,7 @@ def main() -> None:
     options = parser.parse_args()
     inner = [part for part in options.part if part in INNER]
     for part in inner:
-        INNER[part](options.quick)
+        INNER[part]()
     if inner:  # a process that is measured imports nothing else
         return
     from substrax.reproduce import Sheet

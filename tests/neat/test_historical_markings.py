@@ -31,7 +31,7 @@ def _mutate(config, genomes, seed=0, next_link=2):
     )
     words = population_words(jax.random.key(seed), population, sizes, jnp.bool_(True))
     counters = Counters(jnp.int32(3), jnp.int32(next_link), jnp.bool_(False))
-    return mutate(
+    return jax.jit(mutate, static_argnums=0)(
         config,
         genomes,
         jnp.zeros(population, bool),
