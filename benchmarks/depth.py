@@ -20,7 +20,6 @@ import argparse
 import dataclasses
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -35,6 +34,7 @@ import numpy as np
 # Last on the path: neat.py of this folder must not stand in for neat-python.
 sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == Path(__file__).parent)
 
+from peak import peak_mebibytes
 from query import tanh_cost
 
 import substrax.decoders._discovered as discovered_module
@@ -130,15 +130,6 @@ def steep(genomes: Genome) -> Genome:
     )
 
 
-def peak_memory() -> int:
-    """Of this process; `ru_maxrss` would count what its parent had when it started."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(x for x in status.read_text().splitlines() if "VmHWM" in x)
-        return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
 class _GivenUpError(Exception):
     """A row takes longer than it may."""
 
@@ -206,7 +197,7 @@ def generation_row(
         "tanh": tanh_cost(0.2) * 1e-9,
         "nodes": int(networks.num_nodes.sum()),
         "links": int(networks.num_links.sum()),
-        "peak": peak_memory(),
+        "peak": round(peak_mebibytes() * 2**20),
     }
 
 
@@ -240,7 +231,7 @@ def eager_row(depth: int, path: str) -> dict[str, Any]:
         "eager / frontier": seconds["eager"] / seconds["frontier"],
         "positions": int(eager.num_found.sum()),
         "is_same": same,
-        "peak MiB": peak_memory() / 2**20,
+        "peak MiB": peak_mebibytes(),
     }
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 # Last on the path: neat.py of this folder must not stand in for neat-python.
 sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == Path(__file__).parent)
 import peers
+from peak import peak_mebibytes
 
 POPULATION, GENERATIONS, QUICK_GENERATIONS = 150, 100, 50
 
@@ -53,8 +54,8 @@ def substrax(seed: int, generations: int) -> None:
 
 def measure(
     program: str, seed: int, generations: int, cache: str
-) -> tuple[float, float | None, str]:
-    """Seconds, peak MiB and what was printed, of a process."""
+) -> tuple[float, float, str]:
+    """Seconds, peak MiB and the generation that was printed, of a process."""
     words = [sys.executable, __file__, "--child", program, "--seed", str(seed)]
     words += ["--generations", str(generations)]
     environment = {
@@ -67,14 +68,12 @@ def measure(
         words, env=environment, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        out = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        printed = process.stdout.read().split()
     seconds = time.perf_counter() - began
     if process.returncode:
         raise SystemExit(f"{program} failed with exit status {process.returncode}")
-    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-    return seconds, usage.ru_maxrss / unit, out.strip()
+    *solved, peak = printed
+    return seconds, float(peak), "".join(solved)
 
 
 def main() -> None:
@@ -92,6 +91,7 @@ def main() -> None:
     if arguments.child:
         run = multineat if arguments.child == "multineat" else substrax
         run(arguments.seed, generations)
+        print(peak_mebibytes())
         return
     from substrax.reproduce import Sheet
 

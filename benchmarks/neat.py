@@ -20,7 +20,6 @@ import importlib
 import importlib.util
 import itertools
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from peak import peak_mebibytes
 
 # This file's folder comes first on the path, and `import neat` must not find this file.
 HERE = Path(__file__).resolve().parent
@@ -365,7 +366,7 @@ def memory(quick: bool, sheet: Any) -> None:
 
 def print_peak(program: Ours | Theirs) -> None:
     run_generations(program, 3)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(peak_mebibytes())
 
 
 PARTS: dict[str, Callable[[bool, Any], None]] = {

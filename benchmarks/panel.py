@@ -18,13 +18,12 @@ import argparse
 import dataclasses
 import importlib.util
 import os
-import resource
 import statistics
-import sys
 import time
 
 import jax
 import numpy as np
+from peak import peak_mebibytes
 
 from substrax.config import load_experiment
 from substrax.evolve import GenerationRecord
@@ -33,12 +32,6 @@ from substrax.problems import Panel, auc
 from substrax.reproduce import Sheet
 
 LIMIT_GIB = 4.0
-
-
-def peak_gib() -> float:
-    """The largest memory that this process has had."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 30 if sys.platform == "darwin" else 1 << 20)
 
 
 def show(record: GenerationRecord) -> None:
@@ -124,7 +117,7 @@ def main() -> None:
     once_processor = time.process_time() - once_processor
     best = networks[int(np.nanargmax(train_auc))]
     test_auc = everything.measures(best)["test_auc"]
-    peak = peak_gib()
+    peak = peak_mebibytes() / 1024
 
     print(
         f"\n{statistics.median(seconds):.2f} s per generation (median; at most "

@@ -5,7 +5,10 @@ Not for people: `substrax reproduce` starts it, and waits for it.
 
 import os
 import sys
+import time
 import traceback
+
+STARTED = time.perf_counter()
 
 
 def main(words: list[str]) -> int:
@@ -17,7 +20,11 @@ def main(words: list[str]) -> int:
         os.sched_setaffinity(0, set(map(int, cores)))
     from ._cache import use_cache
 
-    if "--no-cache" not in flags:
+    if "--no-cache" in flags:
+        import jax
+
+        jax.config.update("jax_enable_compilation_cache", False)
+    else:
         use_cache()
     from ..reproduce import TASK, Abandoned, work
 
@@ -25,7 +32,7 @@ def main(words: list[str]) -> int:
         for directory in directories:
             # taken away where there is no time left for it
             if os.path.exists(os.path.join(directory, TASK)):
-                work(directory)
+                work(directory, STARTED if len(directories) == 1 else None)
     except Abandoned:
         return 75
     except Exception:

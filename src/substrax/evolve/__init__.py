@@ -6,6 +6,7 @@ from ._checkpoint import DamagedRunError as DamagedRunError
 from ._directory import RunDirectory as RunDirectory
 from ._files import write_atomically as write_atomically
 from ._lock import RunLockedError as RunLockedError
+from ._lock import lock as lock
 from ._loop import MAX_CACHED_BYTES as MAX_CACHED_BYTES
 from ._loop import Callback as Callback
 from ._loop import Result as Result

@@ -5,6 +5,8 @@
     page = "time"            how the results are shown, see `_pages.py`
     seeds = 5                runs of each cell
     is_timed = true          times are compared: one run at a time, with all cores
+    is_cold = true           each evolution compiles everything anew; else only the
+                             first of several seeds, and only if it is timed
     experiment = "xor"       what all runs start from
     [settings]               changes for all of them, as in an experiment
     [grid]                   each combination is a cell
@@ -36,8 +38,8 @@ from ._toml_check import check_keys, read_toml, suggestion
 KINDS = ("evolve", "quadtree", "pureples", "positions")
 PAGES = ("rates", "time", "runtime", "comparison", "solving", "panel", "positions")
 _PLAN_KEYS = {
-    "title", "paper", "page", "seeds", "is_timed", "experiment", "settings", "grid",
-    "arm", "quick", "note", "within", "why",
+    "title", "paper", "page", "seeds", "is_timed", "is_cold", "experiment", "settings",
+    "grid", "arm", "quick", "note", "within", "why",
 }  # fmt: skip
 _ARM_KEYS = {
     "name", "kind", "settings", "seeds", "grid", "options", "role", "is_timed",
@@ -67,6 +69,8 @@ class Task:
     def key(self) -> str:
         """The name of its directory: everything that its result depends on."""
         content = [self.kind, self.config, dict(self.options), self.is_timed]
+        if self.is_cold:
+            content.append("cold")
         text = json.dumps(content, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
@@ -108,6 +112,8 @@ class Plan:
     is_quick: bool
     within: int | None
     """Generations within which a problem counts as solved; None: all that were run."""
+    is_cold: bool
+    """Whether every evolution compiles everything anew."""
     experiment: Experiment
     arms: tuple[Arm, ...]
 
@@ -149,11 +155,9 @@ class Plan:
                 cell,
                 seed,
                 arm.is_timed,
-                # one run of several
                 is_cold=arm.is_timed
                 and arm.kind == "evolve"
-                and seed == 0
-                and arm.seeds > 1,
+                and (self.is_cold or (seed == 0 and arm.seeds > 1)),
             )
 
 
@@ -270,6 +274,7 @@ def plan_from_toml(
         why=table.get("why", ""),
         is_quick=quick,
         within=table.get("within"),
+        is_cold=table.get("is_cold", False),
         experiment=experiment.with_settings(settings),
         arms=tuple(arms),
     )

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..evolve import write_atomically
+from ..evolve import lock, write_atomically
 from ._plan import Task
 from ._work import RESULT, TASK
 
@@ -108,7 +108,8 @@ def run_tasks(
         on_progress(Progress(total, done, reused, len(failures), names, left))
 
     is_new = True
-    with _pool() as running:
+    runs.mkdir(parents=True, exist_ok=True)
+    with lock(runs / ".lock"), _pool() as running:
         while waiting or running:
             if time.monotonic() > stop_at:
                 waiting.clear()
