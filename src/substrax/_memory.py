@@ -86,7 +86,8 @@ def keep_freed_memory() -> bool:
 
     Every generation asks for arrays of some megabytes and frees them. Given back to the
     system each time, their pages come anew and zeroed, which takes up to a third of a
-    decoding. `evolve` calls this; it holds for the process. False where there is no
+    decoding. `evolve` calls this; it holds for the process, whose threads are to share
+    one arena from then on. False where there is no
     such setting (it is glibc's).
     """
     try:
@@ -94,7 +95,7 @@ def keep_freed_memory() -> bool:
     except (AttributeError, OSError, TypeError):
         return False
     trim_threshold, mmap_threshold, arena_max = -1, -3, -8  # of malloc.h
-    # One arena for all threads: the others give their memory back whatever the limit.
+    # Those of single threads give their memory back whatever the limit.
     return all(
         mallopt(setting, value)
         for setting, value in (

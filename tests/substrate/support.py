@@ -4,8 +4,10 @@ Engines are built for the same functions and for at most 16 slots, whatever the 
 are, so that all tests of one dialect and precision share their kernels.
 """
 
+import os
 from collections.abc import Mapping
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from hypothesis import strategies as st
@@ -66,6 +68,13 @@ def oracle_query(cppn: Mapping[str, Any], dialect: str, **options: Any) -> Query
         weight_map=weight_map.name,
         max_weight=weight_map.max_weight,
         **options,
+    )
+
+
+def on_cores(num: int) -> Any:
+    """As if the process had so many cores."""
+    return mock.patch.object(
+        os, "sched_getaffinity", lambda _: set(range(num)), create=True
     )
 
 

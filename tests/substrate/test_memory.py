@@ -1,9 +1,7 @@
 """A memory budget changes how the work is cut and where results lie, never a bit."""
 
 import dataclasses
-import os
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -29,7 +27,6 @@ from substrax.substrate import (
     Exploration,
     Layout,
     Progress,
-    Wiring,
     watch_discovery,
 )
 
@@ -57,33 +54,6 @@ def test_budget_changes_nothing(case: Case, budget: int, together: int) -> None:
         mock.patch.object(large_module, "_LEAST_CHUNK", 16),
     ):
         assert_same_wirings(find(*parts, memory_budget=budget), whole)
-
-
-@given(
-    case=cases(max_depth=3),
-    cores=st.sampled_from([2, 5]),
-    num=st.sampled_from([1, 6]),
-    together=st.sampled_from([50, 300]),
-    max_quads=st.sampled_from([100, 1 << 20]),
-)
-@settings(max_examples=20)
-def test_cores_change_nothing(
-    case: Case, cores: int, num: int, together: int, max_quads: int
-) -> None:
-    parts = case.parts(num)
-    with (
-        mock.patch.object(discover_module, "_TOGETHER", together),
-        mock.patch.object(discover_module, "_LEAST_FIELDS", 2),
-        mock.patch.object(discover_module, "_BATCH_QUADS", 64),
-    ):
-        several, one = (find_on(n, *parts, max_quads=max_quads) for n in (cores, 1))
-    assert_same_wirings(several, one)
-    assert_same_wirings(several, find(*parts))
-
-
-def find_on(cores: int, *parts: Any, **settings: Any) -> Wiring:
-    with mock.patch.object(os, "sched_getaffinity", lambda _: set(range(cores))):
-        return find(*parts, **settings)
 
 
 def test_what_exceeds_the_budget_is_on_the_disk_and_leaves_nothing_there(

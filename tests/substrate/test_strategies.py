@@ -17,10 +17,10 @@ from tests.substrate.support import (
     find,
     layouts,
     make_engine,
+    on_cores,
     part_of,
 )
 
-import substrax._threads as threads_module
 import substrax.substrate._pairs as pairs_module
 import substrax.substrate._positions as positions_module
 from substrax.cppn import QueryEngine
@@ -144,7 +144,7 @@ def test_number_of_query_threads_changes_nothing() -> None:
     rule = EMRRule(depth=5, variance_threshold=0.003, connections="feedforward")
     wirings = []
     for workers in (1, 4):
-        with mock.patch.object(threads_module, "num_workers", lambda n=workers: n):
+        with on_cores(workers):
             wirings.append(find(engine, layout, rule, strategy="eager"))
     assert_same_wirings(*wirings)
     assert len(wirings[0].link_source) > 1000

@@ -153,6 +153,11 @@ class QueryEngine:
         )
         return ACCELERATOR if is_accelerated else CPU
 
+    @property
+    def has_threads(self) -> bool:
+        """Whether it pays to ask from several threads: a CPU has a core for each."""
+        return self._cut is CPU
+
     @functools.cached_property
     def _language(self) -> Language:
         return make_language(self.programs, self.coordinates)
@@ -344,7 +349,7 @@ class QueryEngine:
             self._run_chunk(questions, kind, is_checked, result, *part)
 
         _ = self._tables, self._language  # made before threads ask for them
-        is_worth_threads = len(chunks) > 1 and self._cut is CPU
+        is_worth_threads = len(chunks) > 1 and self.has_threads
         for _ in map_in_order(run, chunks, None if is_worth_threads else 1):
             pass
         return result

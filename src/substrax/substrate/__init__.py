@@ -5,10 +5,10 @@ from ._activity import active_cells as active_cells
 from ._cells import num_cells as num_cells
 from ._connections import CONFIGURATIONS as CONFIGURATIONS
 from ._connections import LINK_CLASSES as LINK_CLASSES
-from ._discover import Exploration as Exploration
 from ._discover import discover as discover
 from ._emr import EMRRule as EMRRule
 from ._es import ESRule as ESRule
+from ._exploration import Exploration as Exploration
 from ._fields import STRATEGIES as STRATEGIES
 from ._layout import Layout as Layout
 from ._layout import line as line

@@ -2,8 +2,8 @@
 
 A clean-up keeps what lies on a path from an input to an output. The result for a genome
 is a function of that genome and the settings alone, so genomes are taken together as
-far as memory allows: all of them, or else runs of them, or one after the other. One
-that is too large by itself is worked off in pieces; see `_large`.
+far as memory allows: all of them, or else runs of them, on a core each under rule `es`.
+One genome that is too large by itself is worked off in pieces; see `_large`.
 """
 
 import dataclasses
@@ -14,36 +14,28 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Int
 
-from .._memory import Store, read_budget
+from .._memory import Store
 from .._threads import map_in_order, num_workers
 from ..cppn import QueryEngine
 from ._cells import num_cells
-from ._connections import UPWARDS
 from ._emr import EMRRule
 from ._es import ESRule
-from ._fields import STRATEGIES, EagerValues, Fields, FrontierValues, Queries
+from ._exploration import Exploration
+from ._fields import Queries
 from ._large import discover_large
 from ._layout import Layout
 from ._phases import Held, Phases, TooLargeError, number_ends
 from ._positions import Keys
 from ._progress import Estimate, Meter
-from ._recover import check_brute_force
-from ._rules import Expressed
 from ._weights import WeightMap
 from ._wiring import Counts, Links, Part, Wiring, on_paths, renumbered
 
 _logger = logging.getLogger(__name__)
 
-_QUAD_BYTES, _WORK_BYTES = 320, 160
-"""What a quad takes while it is explored, and a link while it is found and sorted."""
-
-_BATCH_QUADS = 1 << 19
-"""Quads of trees that are explored together under rule `es`: more is no faster, as they
-do not stay in the cache."""
-
-_LEAST_FIELDS = 128
-"""Fields that are explored together, rather than on several cores."""
+_WORK_BYTES = 160
+"""What a link takes while it is found and sorted."""
 
 _LEAST_LINKS = 1 << 16
 """Links that are taken together whatever the budget."""
@@ -54,141 +46,6 @@ is several times faster than fresh memory."""
 
 _MANY = 1 << 26
 """Links that take so long that it is worth saying how long."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Exploration:
-    """How fields are explored: by which rule and strategy, how many at a time.
-
-    `memory_budget` is in bytes, or a text such as `2GiB`; `auto` is half of the memory
-    that is free. It changes how the work is cut and what goes to the disk, and not
-    a bit of the result.
-    """
-
-    rule: ESRule | EMRRule
-    strategy: str = "auto"
-    max_quads: int = 1 << 20
-    memory_budget: str | int = "auto"
-
-    def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise ValueError(
-                f"unknown strategy {self.strategy!r}: use one of {STRATEGIES}."
-            )
-        if self.max_quads < 1:
-            raise ValueError(f"max_quads must be positive, not {self.max_quads}.")
-        if self.strategy == "eager" and isinstance(self.rule, EMRRule):
-            check_brute_force(self.rule)
-        read_budget(self.memory_budget)
-
-    def with_budget(self) -> "Exploration":
-        """The same with a budget in bytes, and no more quads than that allows."""
-        budget = read_budget(self.memory_budget)
-        most = max(1 << 12, budget // 4 // _QUAD_BYTES // num_workers())
-        return dataclasses.replace(
-            self, max_quads=min(self.max_quads, most), memory_budget=budget
-        )
-
-    def explore(
-        self, queries: Queries, fields: Fields, classes: frozenset[int] = UPWARDS
-    ) -> Expressed:
-        """The expressed links of fields."""
-        parts = [
-            dataclasses.replace(found, field=found.field + begin)
-            for begin, _, found in self.batches(queries, fields, classes)
-        ]
-        return Expressed.concatenate(parts, queries.engine.dtype)
-
-    def batches(
-        self, queries: Queries, fields: Fields, classes: frozenset[int] = UPWARDS
-    ) -> Iterator[tuple[int, int, Expressed]]:
-        """Runs of fields with their links, in batches that keep to `max_quads`.
-
-        Those of a single genome are explored on all cores, unless one field alone might
-        exceed `max_quads`; runs of several genomes have a core each, see `discover`.
-        How large a batch is follows from those before it, by number and not by time.
-        """
-        full = num_cells(self.rule.depth) // 4
-        is_single = fields.num > 0 and fields.genome[0] == fields.genome[-1]
-        workers = num_workers() if is_single and full <= self.max_quads else 1
-        is_es = isinstance(self.rule, ESRule)
-        # Eager fields are as large as can be; others are usually no larger than this.
-        expected = full if self.strategy == "eager" else min(full, 341)
-        most = max(1, self.max_quads // expected)
-        if workers > 1:
-            most = min(most, max(_LEAST_FIELDS, -(-fields.num // workers)))
-        size = min(most, max(1, _BATCH_QUADS // min(full, 2048))) if is_es else most
-
-        def cuts() -> Iterator[tuple[int, int]]:
-            stop = 0
-            while stop < fields.num:
-                begin, stop = stop, min(fields.num, stop + size)
-                yield begin, stop
-
-        def explore(cut: tuple[int, int]) -> tuple[int, int, Queries, Expressed | None]:
-            own = queries.apart() if workers > 1 else queries
-            return *cut, own, self._explore(own, fields.part(*cut), classes)
-
-        asked = 0
-        for begin, stop, own, found in map_in_order(explore, cuts(), workers):
-            if own is not queries:
-                queries.note(own.count, own.seconds)
-            quads = max(1, (queries.count - asked) // 4)
-            if is_es:
-                size = min(most, max(1, (stop - begin) * _BATCH_QUADS // quads))
-            if found is not None:
-                yield begin, stop, found
-            else:
-                if not is_es:
-                    size = max(1, (stop - begin) // 2)
-                yield from self._halves(queries, fields, begin, stop, classes)
-            asked = queries.count
-
-    def _halves(
-        self,
-        queries: Queries,
-        fields: Fields,
-        begin: int,
-        stop: int,
-        classes: frozenset[int],
-    ) -> Iterator[tuple[int, int, Expressed]]:
-        """Fields that are too many together."""
-        middle = (begin + stop) // 2
-        for cut in ((begin, middle), (middle, stop)):
-            found = self._explore(queries, fields.part(*cut), classes)
-            if found is not None:
-                yield *cut, found
-            else:
-                yield from self._halves(queries, fields, *cut, classes)
-
-    def _explore(
-        self, queries: Queries, fields: Fields, classes: frozenset[int]
-    ) -> Expressed | None:
-        values = self._values(queries, fields)
-        return self.rule.explore(queries, fields, values, classes, self.max_quads)
-
-    def _values(self, queries: Queries, part: Fields) -> EagerValues | FrontierValues:
-        # `auto` is the frontier, which never asks more.
-        is_eager = self.strategy == "eager"
-        if isinstance(self.rule, EMRRule):
-            return FrontierValues(queries, part, is_eager)
-        most = self._most_of_a_field()
-        if is_eager:
-            if part.num * num_cells(self.rule.depth) // 4 > most:
-                raise ValueError(
-                    f"rule es at depth {self.rule.depth} with strategy eager keeps "
-                    f"{num_cells(self.rule.depth):,} cells for each field, more than "
-                    f"memory_budget allows. Use strategy frontier, raise "
-                    "memory_budget, or lower depth."
-                )
-            return EagerValues(queries, part, self.rule.depth)
-        return FrontierValues(queries, part, max_quads=most)
-
-    def _most_of_a_field(self) -> int:
-        """Quads of one level up to which a quadtree is kept whole."""
-        if isinstance(self.memory_budget, str):
-            return 1 << 62
-        return max(1 << 20, self.memory_budget // 2 // _QUAD_BYTES)
 
 
 def discover(
@@ -215,12 +72,13 @@ class _Run(NamedTuple):
 
 
 class _Attempt(NamedTuple):
-    """What became of a run: its part of the result, or that it is too large."""
+    """What became of a run: its part of the result, or, as it is too large, how many
+    links its genomes have, where that is known."""
 
     run: _Run
     phases: Phases
     part: Part | None
-    error: TooLargeError | None
+    sizes: Int[np.ndarray, " genomes"] | None
 
 
 class _Discovery:
@@ -229,23 +87,39 @@ class _Discovery:
     def __init__(
         self, queries: Queries, layout: Layout, exploration: Exploration
     ) -> None:
-        self.queries, self.layout, self.exploration = queries, layout, exploration
         assert queries.meter is not None
-        self.meter = queries.meter
+        self.queries, self.meter, self.layout = queries, queries.meter, layout
         self.budget = budget = int(exploration.memory_budget)
         self.max_links = max(_LEAST_LINKS, budget // 2 // _WORK_BYTES)
         self.together = min(self.max_links, _TOGETHER)
-        self.workers = min(num_workers(), self.max_links // self.together)
+        self.workers = self._workers(exploration)
+        share = dataclasses.replace(
+            exploration, max_quads=max(1, exploration.max_quads // self.workers)
+        )
+        self.explorations = {False: exploration, True: share}
         weight_type = queries.engine.dtype
         links = {"source": np.int32, "target": np.int32, "weight": weight_type}
         self.kept = Store(links, budget // 4)
         self.points = Store({"point": (np.float64, (2,))}, budget // 16)
         self.counts: list[Counts] = []
 
+    def _workers(self, exploration: Exploration) -> int:
+        """Runs of several genomes that are worked on at a time, as memory allows; the
+        pairs of rule `emr` are asked for on all cores anyway."""
+        full = num_cells(exploration.rule.depth) // 4
+        workers = num_workers()
+        is_worth = (
+            isinstance(exploration.rule, ESRule)
+            and self.queries.engine.has_threads
+            and workers * self.together <= self.max_links
+            and workers * full <= exploration.max_quads
+        )
+        return workers if is_worth else 1
+
     def wiring(self) -> Wiring:
         num_genomes = self.meter.num_genomes
         if num_genomes:
-            self._work([_Run(0, num_genomes, 0)])
+            self._work([_Run(0, num_genomes, 0)], 1)
         total = Counts.concatenate(self.counts)
         columns = self.kept.arrays()
         return Wiring(
@@ -261,51 +135,50 @@ class _Discovery:
             query_seconds=self.queries.seconds,
         )
 
-    def _work(self, runs: list[_Run]) -> None:
+    def _work(self, runs: list[_Run], workers: int) -> None:
         """Runs in their order, and what they fall into if they are too large."""
-        for run, phases, part, error in self._attempts(runs):
+        for run, phases, part, sizes in self._attempts(runs, workers):
+            if part is None and run.num == 1:
+                phases = self._phases(run, is_thread=False)
+                part = discover_large(phases, self.budget)
             if part is not None:
                 self._take(part, run.size)
-            elif run.num == 1:
-                phases = self._phases(run, self.queries)
-                self._take(discover_large(phases, self.budget), run.size)
-            else:
-                sizes = None if error is None else error.sizes
-                if sizes is not None and sizes.sum() > min(self.max_links, _MANY):
-                    _announce(self.meter, self.queries, phases, sizes, self.budget)
-                self._work(_runs(run.begin, run.stop, sizes, self.together))
-
-    def _attempts(self, runs: list[_Run]) -> Iterator[_Attempt]:
-        """Several runs at a time, on a core each; a genome that is a run by itself has
-        all cores, as does the first run."""
-        for has_all, some in itertools.groupby(runs, lambda r: r.num == 1):
-            workers = 1 if has_all or len(runs) == 1 else self.workers
-            if workers == 1:
-                yield from (self._attempt(run, self.queries) for run in some)
+                self.queries.absorb(phases.queries)
                 continue
-            apart = functools.partial(self._attempt, queries=None)
-            for attempt in map_in_order(apart, some, workers):
-                own = attempt.phases.queries
-                self.queries.note(own.count, own.seconds)
-                yield attempt
+            if sizes is not None and sizes.sum() > min(self.max_links, _MANY):
+                _announce(self.meter, phases, sizes, self.budget)
+            parts = _runs(run.begin, run.stop, sizes, self.together)
+            # Beside others that are under way there is one at a time.
+            self._work(parts, self.workers if workers == 1 else 1)
 
-    def _attempt(self, run: _Run, queries: Queries | None) -> _Attempt:
-        """Genomes together, if their links are few enough. Without `queries` what they
-        ask is counted apart."""
-        phases = self._phases(run, queries or self.queries.apart())
+    def _attempts(self, runs: list[_Run], workers: int) -> Iterator[_Attempt]:
+        """Several runs at a time, on a core each; a genome that is a run by itself has
+        all cores."""
+        for is_one, some in itertools.groupby(runs, lambda run: run.num == 1):
+            is_thread = workers > 1 and not is_one
+            attempt = functools.partial(self._attempt, is_thread=is_thread)
+            yield from map_in_order(attempt, some, workers if is_thread else 1)
+
+    def _attempt(self, run: _Run, *, is_thread: bool) -> _Attempt:
+        """Genomes together, if their links are few enough."""
+        phases = self._phases(run, is_thread=is_thread)
         if run.size > self.together:
             return _Attempt(run, phases, None, None)
+        max_links = self.max_links // (self.workers if is_thread else 1)
         try:
-            part = _discover_together(phases, self.max_links, self.together)
-            return _Attempt(run, phases, part, None)
+            part = _discover_together(phases, max_links, self.together)
         except TooLargeError as error:
-            return _Attempt(run, phases, None, error)
+            # Not the error itself: it would keep all that was found so far.
+            return _Attempt(run, phases, None, error.sizes)
+        return _Attempt(run, phases, part, None)
 
-    def _phases(self, run: _Run, queries: Queries) -> Phases:
+    def _phases(self, run: _Run, *, is_thread: bool) -> Phases:
+        queries = self.queries.apart(is_thread=is_thread)
         queries.first_genome = run.begin
-        depth = self.exploration.rule.depth
-        keys = Keys(self.layout, depth, run.num, self.budget // 32)
-        return Phases(queries, self.exploration, keys)
+        exploration = self.explorations[is_thread]
+        limit = self.budget // 32 // (self.workers if is_thread else 1)
+        keys = Keys(self.layout, exploration.rule.depth, run.num, limit)
+        return Phases(queries, exploration, keys)
 
     def _take(self, part: Part, size: int) -> None:
         for chunk in part.links:
@@ -319,9 +192,7 @@ class _Discovery:
         self.meter.expected_done += size
 
 
-def _announce(
-    meter: Meter, queries: Queries, phases: Phases, sizes: np.ndarray, budget: int
-) -> None:
+def _announce(meter: Meter, phases: Phases, sizes: np.ndarray, budget: int) -> None:
     """Says what a population needs, if that is much or more than memory.
 
     `sizes` are pairs under rule `emr`, and links, as they are expected, under `es`.
@@ -335,7 +206,7 @@ def _announce(
     if is_emr:
         links += positions * len(layout.outputs)
         # What was asked up to here will be asked again, by fewer genomes at a time.
-        asked = round((links + queries.count) * rest)
+        asked = round((links + phases.queries.count) * rest)
         links += positions * len(layout.inputs)
     estimate = Estimate(
         num_genomes=meter.num_genomes,
@@ -345,7 +216,7 @@ def _announce(
         memory_budget=budget,
         num_known=sizes.size,
     )
-    meter.expect(estimate, queries.count)
+    meter.expect(estimate)
     _logger.info("%s", estimate)
 
 

@@ -28,7 +28,8 @@ _PIECE = 1 << 16
 
 @dataclasses.dataclass
 class Queries:
-    """The query engine with a tally of what it was asked and how long it took."""
+    """The query engine with a tally of what it was asked and how long it took, in
+    seconds of one core."""
 
     engine: QueryEngine
     weight_map: WeightMap
@@ -43,15 +44,23 @@ class Queries:
         return self.engine.programs.num_outputs > 1
 
     def note(self, num: int, seconds: float) -> None:
-        """So many queries were asked, in so many seconds (of one core)."""
+        """So many queries were asked, in so many seconds."""
         self.seconds += seconds
         self.count += num
         if self.meter is not None:
-            self.meter.tick(self.count)
+            self.meter.tick(num)
 
-    def apart(self) -> "Queries":
-        """The same with a tally of its own, for another thread."""
-        return dataclasses.replace(self, meter=None, count=0, seconds=0.0)
+    def apart(self, *, is_thread: bool = False) -> "Queries":
+        """The same with a tally of its own; another thread tells nobody meanwhile."""
+        meter = None if is_thread else self.meter
+        return dataclasses.replace(self, meter=meter, count=0, seconds=0.0)
+
+    def absorb(self, apart: "Queries") -> None:
+        """Counts what was asked apart, now that it is of use."""
+        self.count += apart.count
+        self.seconds += apart.seconds
+        if apart.meter is None and self.meter is not None:
+            self.meter.tick(apart.count)
 
     def of_quads(
         self,

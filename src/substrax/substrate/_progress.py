@@ -84,7 +84,7 @@ _listener: contextvars.ContextVar[Callable[[Progress], None] | None] = (
 
 @contextlib.contextmanager
 def watch_discovery(listener: Callable[[Progress], None]) -> Iterator[None]:
-    """Tells the listener, several times a second, how far a discovery is."""
+    """Tells the listener, up to four times a second, how far a discovery is."""
     token = _listener.set(listener)
     try:
         yield
@@ -99,22 +99,24 @@ class Meter:
         self.num_genomes = num_genomes
         self.genomes_done = self.links = self.expected_done = 0
         self.estimate: Estimate | None = None
-        self._asked_before = 0
+        self._asked = self._asked_before = 0
         self._began = self._long_part = time.monotonic()
         self._told = self._began
         self._listener = _listener.get()
 
-    def expect(self, estimate: Estimate, queries: int) -> None:
+    def expect(self, estimate: Estimate) -> None:
         """From now on the estimate holds; what was asked before does not count."""
-        self.estimate, self._asked_before = estimate, queries
+        self.estimate, self._asked_before = estimate, self._asked
         self._long_part = time.monotonic()
-        self._tell(queries)
+        self._tell()
 
-    def tick(self, queries: int) -> None:
+    def tick(self, num: int) -> None:
+        """So many queries were asked."""
+        self._asked += num
         if self._listener is not None and time.monotonic() - self._told > 0.25:
-            self._tell(queries)
+            self._tell()
 
-    def _tell(self, queries: int) -> None:
+    def _tell(self) -> None:
         if self._listener is None:
             return
         self._told = time.monotonic()
@@ -122,7 +124,7 @@ class Meter:
             Progress(
                 self.num_genomes,
                 self.genomes_done,
-                queries - self._asked_before,
+                self._asked - self._asked_before,
                 self.links,
                 self.expected_done / self.estimate.links if self.estimate else 0.0,
                 self.estimate,

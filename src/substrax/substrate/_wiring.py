@@ -30,7 +30,7 @@ class Wiring:
     """Hidden positions that were found, before the clean-up."""
     num_queries: int
     query_seconds: float
-    """Time spent on queries: their coordinates and their answers."""
+    """Spent on queries, their coordinates and their answers: of all cores together."""
 
     @property
     def num_genomes(self) -> int:
