@@ -42,8 +42,9 @@ def map_in_order(
     """`map` on all cores, or on `most` of them.
 
     No more items are under way or waiting than there are cores, beside the one that
-    was handed out, so that what they take in memory is bounded. Where the function calls this itself, that is
-    plain `map`: a thread that waits for others of its pool might wait for ever.
+    was handed out, so that what they take in memory is bounded. Where the function
+    calls this itself, that is plain `map`: a thread that waits for others of its pool
+    might wait for ever.
     """
     num = num_workers() if most is None else min(most, num_workers())
     if num < 2:
