@@ -118,3 +118,12 @@ def test_an_unknown_name_gets_a_suggestion():
         load_plan("tabel4")
     with pytest.raises(ValueError, match="seeds is 0"):
         load_plan("table4", seeds=0)
+
+
+def test_cold_runs_are_runs_of_their_own():
+    plan = plan_from_toml(SMALL.replace("is_timed", "is_cold = true\nis_timed"), "cold")
+    usual = plan_from_toml(SMALL, "usual")
+    cold = {t.key for t in plan.tasks()}
+    assert all(t.is_cold for t in plan.tasks())
+    # the first of several seeds compiles everything anew in any timed plan
+    assert [t.key in cold for t in usual.tasks()] == [True, True, False, False, False]

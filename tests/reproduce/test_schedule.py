@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from substrax.evolve import RunLockedError, lock
 from substrax.reproduce import run_tasks
 from substrax.reproduce._plan import Task
 
@@ -195,3 +196,16 @@ def test_a_process_ends_after_the_run_that_it_is_at_when_time_is_over(
     )
     assert len(outcome.results) == 1
     assert "seed 1" not in str(outcome.failures)
+
+
+def test_one_command_at_a_time_uses_a_folder(tmp_path, command):
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    with (
+        lock(runs / ".lock"),
+        pytest.raises(
+            RunLockedError, match=r"in use by process \d+.*another directory"
+        ),
+    ):
+        run_tasks([make_task(0)], runs, command=command, jobs=1)
+    assert run_tasks([make_task(0)], runs, command=command, jobs=1).results
