@@ -205,5 +205,5 @@ def test_one_command_at_a_time_uses_a_folder(tmp_path, command):
         with pytest.raises(RunLockedError, match=r"in use by process \d+"):
             run_tasks([make_task(0)], runs, command=command, jobs=1)
         # what is complete can be looked at meanwhile
-        run_tasks([make_task(0)], runs, command=command, jobs=1, max_seconds=0)
+        run_tasks([make_task(0)], runs, command=command, jobs=1, max_seconds=0.0)
     assert run_tasks([make_task(0)], runs, command=command, jobs=1).results
