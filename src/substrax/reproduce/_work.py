@@ -8,6 +8,7 @@ is done, `result.json`. A run that was killed goes on where it was.
 import functools
 import hashlib
 import json
+import math
 import os
 import platform
 import shutil
@@ -36,8 +37,7 @@ def work(directory: str | os.PathLike[str], started: float | None = None) -> Non
     if task["is_timed"]:
         # What an earlier process did of it would count half.
         shutil.rmtree(folder / RUN, ignore_errors=True)
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    began = time.perf_counter()
+    began, others = time.perf_counter(), _others_seconds()
     result = KINDS[task["kind"]](folder, task)
     result |= {
         "kind": task["kind"],
@@ -45,7 +45,7 @@ def work(directory: str | os.PathLike[str], started: float | None = None) -> Non
         "peak_mebibytes": peak_mebibytes(),
         "process_seconds": time.perf_counter() - began,
         "whole_seconds": None if started is None else time.perf_counter() - started,
-        "load": load,
+        "others": _others_share(others, began),
         "source": _source_hash(),
         "cores": len(os.sched_getaffinity(0))
         if hasattr(os, "sched_getaffinity")
@@ -56,6 +56,24 @@ def work(directory: str | os.PathLike[str], started: float | None = None) -> Non
         "device": jax.devices()[0].device_kind,
     }
     write_atomically(folder / RESULT, json.dumps(result, indent=1) + "\n")
+
+
+def _others_seconds() -> float:
+    """Processor time that the machine has spent on anything but this process; nan where
+    that is not known. The difference of two is how busy others were meanwhile."""
+    try:
+        words = Path("/proc/stat").read_text().split(maxsplit=9)
+    except OSError:
+        return math.nan
+    # user, nice, system; interrupts; and what other guests of the machine took
+    ticks = [int(word) for word in (*words[1:4], *words[6:9])]
+    return sum(ticks) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
+
+
+def _others_share(before: float, began: float) -> float | None:
+    """Cores that others used since then, on average; None where that is not known."""
+    cores = (_others_seconds() - before) / (time.perf_counter() - began)
+    return None if math.isnan(cores) else max(0.0, cores)
 
 
 @functools.cache
