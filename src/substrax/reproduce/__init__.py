@@ -25,9 +25,11 @@ from ._statistics import cliffs_delta as cliffs_delta
 from ._statistics import fisher as fisher
 from ._statistics import holm as holm
 from ._statistics import mann_whitney as mann_whitney
+from ._statistics import median_of_ratios as median_of_ratios
 from ._statistics import rate as rate
 from ._statistics import ratio_of_medians as ratio_of_medians
 from ._statistics import spearman as spearman
+from ._statistics import wilcoxon as wilcoxon
 from ._tables import Table as Table
 from ._work import TASK as TASK
 from ._work import work as work

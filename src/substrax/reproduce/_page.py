@@ -7,9 +7,15 @@ from typing import Any
 import numpy as np
 
 from ._figures import Figure
-from ._results import Results
+from ._results import Results, Row
 from ._statistics import times
 from ._tables import Table, seconds
+
+MIN_SPREAD = 3
+"""Fewer values have no quartiles and no range: a bracket would say the same again."""
+
+QUADTREES = ("quadtree", "pureples")
+"""Kinds of runs that are samples of genomes, one CPPN call after the other."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +39,9 @@ def spread_text(values: Sequence[float | int]) -> str:
         return "no runs"
     low, middle, high = quartiles(values)
     text = str(seconds(middle))
-    return text if len(values) < 3 else f"{text} [{seconds(low)}, {seconds(high)}]"
+    if len(values) < MIN_SPREAD:
+        return text
+    return f"{text} [{seconds(low)}, {seconds(high)}]"
 
 
 def paper_text(value: Any) -> str:
@@ -45,24 +53,71 @@ def paper_text(value: Any) -> str:
     return f"{value:,g} s"
 
 
-def upper(value: Any) -> float | None:
-    """A number of the paper; of a range, its larger end."""
+def smallest(value: Any) -> float | None:
+    """A number of the paper; of a range, its smaller end: the harder one to reach."""
     if isinstance(value, list):
-        return float(value[-1])
+        return float(min(value))
     return None if value is None else float(value)
 
 
-def factor_text(numerator: float | int | None, denominator: float | int | None) -> str:
-    """A ratio, where both are known."""
-    if not numerator or not denominator:
+def factor_text(paper: Any, here: float | int | None) -> str:
+    """How many times a number of the paper, or both ends of a range, is ours."""
+    if not paper or not here:
         return ""
-    return times(numerator / denominator)
+    ends = paper if isinstance(paper, list) else [paper]
+    return " to ".join(times(end / here) for end in ends)
+
+
+def slower(here: float | int | None, there: Any, what: str, whose: str) -> list[str]:
+    """A sentence where ours takes longer than the smaller end of the paper's."""
+    theirs = smallest(there)
+    if here is None or theirs is None or here <= theirs:
+        return []
+    return [f"{what}: {seconds(here)} here, {paper_text(there)} {whose}."]
 
 
 def median(results: Results, name: str, **where: Any) -> float | None:
     """The median of a column, where there is one."""
     values = results.values(name, **where)
     return float(np.median(values)) if values else None
+
+
+def cold_seconds(results: Results, **where: Any) -> float | None:
+    """The longest compilation of evolutions that compiled everything anew."""
+    return max(
+        results.values("compile_seconds", is_cold=True, kind="evolve", **where),
+        default=None,
+    )
+
+
+def whole_seconds(row: Row) -> float:
+    """Of a whole run: its process from start to end, where that was measured.
+
+    A quadtree's run is an estimate, whatever its process took.
+    """
+    measured = None if row["kind"] in QUADTREES else row.get("whole_seconds")
+    return row["seconds"] if measured is None else measured
+
+
+def whole_runs(results: Results, **where: Any) -> list[float]:
+    """Seconds of whole runs."""
+    return [whole_seconds(row) for row in results.select(**where)]
+
+
+def whole_runs_note(results: Results) -> str:
+    """What a whole run is, for a page."""
+    text = (
+        "A whole run is measured from the start of its process to its end, compiling "
+        "included."
+    )
+    runs = [row for row in results.rows if row["kind"] not in QUADTREES]
+    num = sum(row.get("whole_seconds") is None for row in runs)
+    if num:
+        text += (
+            f" For {num} of {len(runs)} runs that was not measured; they count with "
+            "their generations, compiling included, without the start of the process."
+        )
+    return text
 
 
 def bound_mark(results: Results, **where: Any) -> str:

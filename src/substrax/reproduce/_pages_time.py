@@ -6,91 +6,19 @@ from ._figures import Figure, Series
 from ._page import (
     Page,
     bound_mark,
+    cold_seconds,
     factor_text,
     paper_text,
     quartiles,
+    slower,
     spread_text,
-    upper,
+    whole_runs,
+    whole_runs_note,
 )
+from ._page_quadtree import is_quadtree, same_genomes_tables
 from ._paper import paper_numbers, paper_row
 from ._results import Results
-from ._statistics import times
 from ._tables import Table, seconds
-
-QUADTREES = ("quadtree", "pureples")
-"""Kinds of runs that are samples of genomes, one CPPN call after the other."""
-
-
-def is_quadtree(results: Results, arm: str) -> bool:
-    return any(row["kind"] in QUADTREES for row in results.select(arm=arm))
-
-
-def baseline_arm(results: Results) -> str | None:
-    """The arm that the recursive quadtree is."""
-    return next((arm for arm in results.arms() if is_quadtree(results, arm)), None)
-
-
-def same_genomes_tables(results: Results) -> tuple[Table, ...]:
-    """The quadtree beside the frontier on the same genomes, where it was run."""
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in results.rows:
-        if row["kind"] in QUADTREES:
-            groups.setdefault((row["depth"], row["arm"]), []).append(row)
-    rows = []
-    for (depth, arm), runs in sorted(groups.items()):
-        total = {
-            name: sum(run[name] for run in runs)
-            for name in ("num_sampled", "num_cut", "num_same", "num_compared")
-        }
-        slow, fast = (
-            sum(run[name] * run["num_sampled"] for run in runs) / total["num_sampled"]
-            for name in ("decode_quadtree", "decode_frontier")
-        )
-        ratios = [run["decode_quadtree"] / run["decode_frontier"] for run in runs]
-        mark = "~ " if total["num_cut"] else ""
-        rows.append(
-            (
-                depth,
-                arm,
-                len(runs),
-                total["num_sampled"],
-                total["num_cut"],
-                f"{mark}{seconds(slow)}",
-                seconds(fast),
-                f"{mark}{times(slow / fast)} [{times(min(ratios))}, "
-                f"{times(max(ratios))}]",
-                f"{total['num_same']} of {total['num_compared']}",
-            )
-        )
-    if not rows:
-        return ()
-    table = Table.of(
-        "Rule es by a quadtree and by the frontier, on the same genomes",
-        ("D", "quadtree", "runs", "genomes", "cut off", "quadtree, a genome",
-         "frontier, a genome", "ratio [range of runs]", "same network"),
-        rows,
-        (
-            "Means over all genomes, decoding alone; the ratio is that of the means. "
-            "Quadtree and frontier read the same genomes with the same dialect, weight "
-            "map, coordinates, grid and thresholds; the quadtree takes one genome at a "
-            "time, the frontier all of them and copies of them together, as in a "
-            "population. Genomes are drawn at random from the generations named below. "
-            "A quadtree that takes longer than `max_seconds` is cut off, and its time "
-            "scaled (marked ~): seconds a query so far, times the queries that the "
-            "frontier needs for this genome, times what the quadtree asks more than "
-            "the frontier for the genomes that were not cut off. \"Same network\" "
-            "compares links in 64 bits, of genomes not cut off. A generation by the "
-            "quadtree is this mean, times the population.",
-        ),
-    )  # fmt: skip
-    return (table,)
-
-
-def slower(here: float | int | None, there: Any, what: str, whose: str) -> list[str]:
-    theirs = upper(there)
-    if here is None or theirs is None or here <= theirs:
-        return []
-    return [f"{what}: {seconds(here)} here, {seconds(theirs)} {whose}."]
 
 
 def time_page(results: Results) -> Page:
@@ -105,36 +33,46 @@ def time_page(results: Results) -> Page:
                 continue
             here = quartiles(values)[1]
             mark = bound_mark(results, **where)
-            cold = results.values("compile_seconds", is_cold=True, **where)
+            cold = cold_seconds(results, **where)
             is_slow = is_quadtree(results, arm)
-            theirs = paper.get("es" if "es" in arm.split(",")[0] else "gpu")
+            is_es = arm.startswith("es")
             rows.append(
                 (
                     depth,
                     arm,
                     len(values),
                     mark + spread_text(values),
-                    None if is_slow or not cold else seconds(max(cold)),
+                    seconds(cold),
                     max(results.values("peak_mebibytes", **where), default=None),
                     paper_text(paper.get("es")),
                     paper_text(paper.get("cpu")),
                     paper_text(paper.get("gpu")),
-                    "" if is_slow else factor_text(upper(paper.get("gpu")), here),
+                    "" if is_slow else factor_text(paper.get("gpu"), here),
+                    paper_text(paper.get("jit_cpu")),
+                    paper_text(paper.get("jit_gpu")),
                 )
             )
-            if not is_slow:
-                worse += slower(here, theirs, f"D = {depth}, {arm}", "in the paper")
+            if is_slow:
+                continue
+            what = f"D = {depth}, {arm}"
+            theirs = paper.get("es" if is_es else "gpu")
+            worse += slower(here, theirs, what, "in the paper")
+            if not is_es:
+                whose = "on the paper's CPU"
+                jit = paper.get("jit_cpu")
+                worse += slower(cold, jit, f"{what}, compiling", whose)
     table = Table.of(
         "Time per generation",
         ("D", "arm", "runs", "a generation", "compiling (cold)", "peak MiB",
-         "paper ES-HN", "paper EMR CPU", "paper EMR GPU", "paper GPU / here"),
+         "paper ES-HN", "paper EMR CPU", "paper EMR GPU", "paper GPU / here",
+         "paper compiling, CPU", "paper compiling, GPU"),
         rows,
         (
             "Medians over runs of the mean over generations, with quartiles, without "
-            "compiling; memory is the largest of the runs. The paper's machines are an "
-            "Apple M4 Max and an RTX 2080 Ti, so that ratios to the paper compare "
-            "machines as well. Arms differ in what they find; the next table compares "
-            "on the same genomes.",
+            "compiling; memory and compiling are the largest of the runs. The paper's "
+            "machines are an Apple M4 Max and an RTX 2080 Ti, so that ratios to the "
+            "paper compare machines as well. Arms differ in what they find; the next "
+            "table compares on the same genomes.",
         ),
     )  # fmt: skip
     figure = Figure(
@@ -148,19 +86,26 @@ def time_page(results: Results) -> Page:
     return Page((table, *same_genomes_tables(results)), figure, tuple(worse))
 
 
-def over_depth(results: Results, arm: str, name: str, **where: Any) -> Series:
-    depths = sorted(results.distinct("depth", arm=arm))
-    found = {d: results.values(name, arm=arm, depth=d, **where) for d in depths}
-    kept = [d for d in depths if found[d]]
-    all_quartiles = [quartiles(found[d]) for d in kept]
+def over_depth(arm: str, found: dict[int, list[float]]) -> Series:
+    """Medians and quartiles of what was found at each depth."""
+    kept = [depth for depth, values in sorted(found.items()) if values]
+    all_quartiles = [quartiles(found[depth]) for depth in kept]
     low, middle, high = zip(*all_quartiles, strict=True) if kept else ((), (), ())
     return Series(arm, kept, middle, low, high)
 
 
 def generation_series(results: Results, table: str) -> list[Series]:
     """Seconds per generation over depth: of each arm, and of a table of the paper."""
+    name = "seconds_per_generation"
     series = [
-        over_depth(results, arm, "seconds_per_generation") for arm in results.arms()
+        over_depth(
+            arm,
+            {
+                depth: results.values(name, arm=arm, depth=depth)
+                for depth in results.distinct("depth", arm=arm)
+            },
+        )
+        for arm in results.arms()
     ]
     for name, label in (("es", "paper, ES-HN"), ("gpu", "paper, EMR on a GPU")):
         rows = [row for row in paper_numbers()[table]["rows"] if name in row]
@@ -175,12 +120,12 @@ def runtime_page(results: Results) -> Page:
     rows, series = [], []
     worse: list[str] = []
     for arm in results.arms():
-        series.append(over_depth(results, arm, "seconds"))
+        depths = results.distinct("depth", arm=arm)
+        found = {depth: whole_runs(results, arm=arm, depth=depth) for depth in depths}
+        series.append(over_depth(arm, found))
     for name, label in (("es", "ES-HN"), ("cpu", "EMR CPU"), ("gpu", "EMR GPU")):
         band = numbers[name]
-        middle = [
-            (a * b) ** 0.5 for a, b in zip(band["low"], band["high"], strict=True)
-        ]
+        middle = [_middle(band, depth) for depth in band["depth"]]
         series.append(
             Series(
                 f"paper, {label}",
@@ -198,11 +143,14 @@ def runtime_page(results: Results) -> Page:
         }
         for arm in results.arms():
             where: dict[str, Any] = {"arm": arm, "depth": depth}
-            values = results.values("seconds", **where)
+            values = whole_runs(results, **where)
             if not values:
                 continue
-            middle = quartiles(values)[1]
-            gpu = _band(numbers["gpu"], depth)
+            here = quartiles(values)[1]
+            is_compared = depth in numbers["gpu"]["depth"] and not is_quadtree(
+                results, arm
+            )
+            gpu = _middle(numbers["gpu"], depth) if is_compared else None
             populations = sorted(results.distinct("population", **where))
             rows.append(
                 (
@@ -215,15 +163,13 @@ def runtime_page(results: Results) -> Page:
                     theirs["es"],
                     theirs["cpu"],
                     theirs["gpu"],
-                    ""
-                    if gpu is None or is_quadtree(results, arm)
-                    else times((gpu[0] * gpu[1]) ** 0.5 / middle),
+                    factor_text(gpu, here),
                 )
             )
-            if gpu is not None and not is_quadtree(results, arm) and middle > gpu[1]:
+            if gpu is not None and here > gpu:
                 worse.append(
-                    f"D = {depth}, {arm}: {seconds(middle)} here, at most "
-                    f"{seconds(gpu[1])} in the paper."
+                    f"D = {depth}, {arm}: {seconds(here)} here, {theirs['gpu']} in the "
+                    f"paper, with a geometric mean of {seconds(gpu)}."
                 )
     table = Table.of(
         "Seconds of a whole run",
@@ -231,10 +177,10 @@ def runtime_page(results: Results) -> Page:
          "paper EMR CPU", "paper EMR GPU", "paper GPU / here"),
         rows,
         (
-            "Medians with quartiles over populations and seeds, compiling included; "
-            "the paper's quartiles are of its figure, and the ratio is to their "
-            "geometric mean. The first seed of each cell compiles everything anew, the "
-            "others use what is kept.",
+            "Medians with quartiles over populations and seeds. "
+            + whole_runs_note(results)
+            + " The paper's quartiles are of its figure, and the ratio is to their "
+            "geometric mean.",
         ),
     )  # fmt: skip
     figure = Figure(
@@ -248,13 +194,14 @@ def runtime_page(results: Results) -> Page:
     return Page((table, *same_genomes_tables(results)), figure, tuple(worse))
 
 
-def _band(band: dict[str, list], depth: int) -> tuple[float | int, float | int] | None:
-    if depth not in band["depth"]:
-        return None
+def _middle(band: dict[str, list], depth: int) -> float:
+    """The geometric mean of a band's ends."""
     place = band["depth"].index(depth)
-    return band["low"][place], band["high"][place]
+    return (band["low"][place] * band["high"][place]) ** 0.5
 
 
 def _band_text(band: dict[str, list], depth: int) -> str:
-    ends = _band(band, depth)
-    return "" if ends is None else f"{seconds(ends[0])} to {seconds(ends[1])}"
+    if depth not in band["depth"]:
+        return ""
+    place = band["depth"].index(depth)
+    return f"{seconds(band['low'][place])} to {seconds(band['high'][place])}"

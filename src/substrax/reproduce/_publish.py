@@ -6,11 +6,13 @@ from pathlib import Path
 from ..evolve import write_atomically
 from ._extras import has_pureples
 from ._figures import write_figure
-from ._machine import machine_facts, machine_lines
 from ._page import Page
+from ._page_missing import missing_lines
+from ._page_origin import origin_text
 from ._pages_comparison import comparison_page
 from ._pages_depth import panel_page, positions_page
-from ._pages_rates import rates_page, solving_page
+from ._pages_rates import rates_page
+from ._pages_solving import solving_page
 from ._pages_time import runtime_page, time_page
 from ._paper import paper_numbers
 from ._plan import Arm, Plan
@@ -39,6 +41,9 @@ def publish(
 ) -> Path | None:
     """Writes `NAME.md`, its figure and its data below `out`; None without results.
 
+    A quick plan's are called `NAME-quick`, so that they do not take the place of the
+    full ones.
+
     **Arguments:**
 
     - `command`: what a reader has to type to get the same.
@@ -48,7 +53,7 @@ def publish(
     if not results.rows:
         return None
     out.mkdir(parents=True, exist_ok=True)
-    stem = out / plan.name
+    stem = out / (f"{plan.name}-quick" if plan.is_quick else plan.name)
     page = PAGES[plan.page](results)
     files = write_data(results, runs, stem)
     figures = write_figure(page.figure, stem) if page.figure else []
@@ -58,10 +63,16 @@ def publish(
         *(table.to_markdown() for table in page.tables),
     ]
     if page.figure:
-        parts.append(f"![{page.figure.alt}]({plan.name}.png)")
-    parts += [_worse(plan, page), _doubts(plan), _arms(plan), _data(files, figures)]
+        parts.append(f"![{page.figure.alt}]({stem.name}.png)")
+    parts += [
+        _section("Missing", missing_lines(plan, outcome)),
+        _worse(plan, page),
+        _doubts(plan),
+        _arms(plan),
+        _data(files, figures),
+    ]
     text = "\n\n".join(part for part in parts if part) + "\n"
-    path = stem.with_name(f"{plan.name}.md")
+    path = stem.with_name(f"{stem.name}.md")
     write_atomically(path, text)
     return path
 
@@ -73,7 +84,7 @@ def _introduction(
     if plan.paper:
         numbers = paper_numbers()[plan.paper]
         lines.append(
-            f"The paper's numbers are those of its {numbers['source']} of the source: "
+            f"The paper's numbers are those of its {numbers['source']}: "
             f"{numbers['what']}."
         )
     if plan.note:
@@ -83,12 +94,9 @@ def _introduction(
     count = f"{num} runs" if num == wanted else f"{num} of {wanted} runs"
     if outcome.failures:
         count += f", {len(outcome.failures)} failed (they count nowhere)"
-    facts = machine_lines(machine_facts())
-    ended = sorted(results.values("ended"))
     lines += [
         f"```\n{command}\n```",
-        f"{count}, {at_a_time(tasks, jobs)}, {_days(ended)}. "
-        f"Written on {facts[0]}. {facts[1]}.",
+        f"{count}, {at_a_time(tasks, jobs)}. {origin_text(results, tasks)}",
     ]
     if plan.is_quick:
         lines.append(
@@ -98,24 +106,14 @@ def _introduction(
     return "\n\n".join(lines)
 
 
-def _days(ended: Sequence[str]) -> str:
-    first, last = ended[0][:10], ended[-1][:10]
-    return f"on {first}" if first == last else f"from {first} to {last}"
-
-
 def _worse(plan: Plan, page: Page) -> str:
-    if not page.worse:
-        return ""
-    lines = ["## Where the numbers here are worse", *_list(page.worse)]
-    text = "\n".join([lines[0], "", *lines[1:]])
-    return f"{text}\n\n{plan.why}" if plan.why else text
+    text = _section("Where the numbers here are worse", page.worse)
+    return f"{text}\n\n{plan.why}" if text and plan.why else text
 
 
 def _doubts(plan: Plan) -> str:
     doubts = paper_numbers()[plan.paper]["doubts"] if plan.paper else ()
-    if not doubts:
-        return ""
-    return "\n".join(["## What to know about the paper's numbers", "", *_list(doubts)])
+    return _section("What to know about the paper's numbers", doubts)
 
 
 def _arms(plan: Plan) -> str:
@@ -163,5 +161,8 @@ def _data(files: Sequence[Path], figures: Sequence[Path]) -> str:
     )
 
 
-def _list(sentences: Sequence[str]) -> list[str]:
-    return [f"- {sentence}" for sentence in sentences]
+def _section(title: str, sentences: Sequence[str]) -> str:
+    if not sentences:
+        return ""
+    lines = [f"- {sentence}" for sentence in sentences]
+    return "\n".join([f"## {title}", "", *lines])

@@ -6,14 +6,15 @@ effect with its usual name, and print themselves with both.
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 ALPHA = 0.05
 
-# Romano et al. (2006) for Cliff's delta; Cohen (1988) for h and for correlations.
+# Romano et al. (2006) for Cliff's delta; Cohen (1988) for h and for correlations, the
+# rank-biserial one among them.
 _DELTA = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"))
 _H = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))
 _RHO = ((0.1, "negligible"), (0.3, "small"), (0.5, "medium"))
@@ -81,21 +82,22 @@ class Comparison:
 
 @dataclasses.dataclass(frozen=True)
 class Ratio:
-    """A ratio of two medians with its 95 % bootstrap interval."""
+    """A ratio with its 95 % bootstrap interval, and the sizes of both samples, or the
+    number of pairs."""
 
     value: float
     low: float
     high: float
-    num: tuple[int, int]
+    num: tuple[int, ...]
 
     def text(self) -> str:
         if math.isnan(self.value):
             return "no runs"
+        sizes = ", ".join(map(str, self.num)) + (" pairs" if len(self.num) == 1 else "")
         if math.isnan(self.low):
-            return f"{times(self.value)} (n = {self.num[0]}, {self.num[1]})"
+            return f"{times(self.value)} (n = {sizes})"
         return (
-            f"{times(self.value)} [{times(self.low)}, {times(self.high)}] "
-            f"(n = {self.num[0]}, {self.num[1]})"
+            f"{times(self.value)} [{times(self.low)}, {times(self.high)}] (n = {sizes})"
         )
 
 
@@ -137,6 +139,28 @@ def mann_whitney(
         delta = cliffs_delta(a, b)
     return Comparison(
         "Mann-Whitney U", p, "delta", delta, _name(delta, _DELTA), (len(a), len(b))
+    )
+
+
+def wilcoxon(ratios: Sequence[float | int], alternative: str = "greater") -> Comparison:
+    """Whether paired ratios tend to be above 1 ("greater"), below it or either.
+
+    Signed ranks of their logarithms; the effect is the rank-biserial correlation: the
+    share of ranks above 1 minus the share of those below. Ratios of 1 do not count.
+    """
+    from scipy.stats import wilcoxon as signed_rank
+
+    logs = np.log(np.asarray(ratios, float))
+    num = int(np.count_nonzero(logs))
+    if not num:
+        p = effect = math.nan
+    else:
+        found: Any = signed_rank(logs, alternative=alternative)
+        above: Any = signed_rank(logs, alternative="greater")
+        p = float(found.pvalue)
+        effect = 4.0 * float(above.statistic) / (num * (num + 1)) - 1.0
+    return Comparison(
+        "Wilcoxon signed-rank", p, "r", effect, _name(effect, _RHO), (len(ratios),)
     )
 
 
@@ -187,20 +211,44 @@ def ratio_of_medians(
     The same samples give the same interval. With fewer than three values on a side
     there is none.
     """
-    from scipy.stats import bootstrap
-
     num = (len(a), len(b))
     if not len(a) or not len(b) or not np.median(b):
         return Ratio(math.nan, math.nan, math.nan, num)
     value = float(np.median(a) / np.median(b))
-    if min(num) < 3:
-        return Ratio(value, math.nan, math.nan, num)
+    quotient = lambda x, y, axis: np.median(x, axis=axis) / np.median(y, axis=axis)
+    return Ratio(value, *_interval((a, b), quotient, resamples), num)
+
+
+def median_of_ratios(ratios: Sequence[float | int], resamples: int = 4999) -> Ratio:
+    """The median of paired ratios; the bootstrap draws whole pairs.
+
+    As with `ratio_of_medians`, fewer than three have no interval.
+    """
+    num = (len(ratios),)
+    if not len(ratios):
+        return Ratio(math.nan, math.nan, math.nan, num)
+    middle = lambda x, axis: np.median(x, axis=axis)
+    return Ratio(
+        float(np.median(ratios)), *_interval((ratios,), middle, resamples), num
+    )
+
+
+def _interval(
+    samples: tuple[Sequence[float | int], ...],
+    statistic: Callable[..., Any],
+    resamples: int,
+) -> tuple[float, float]:
+    """The same samples give the same interval."""
+    from scipy.stats import bootstrap
+
+    if min(map(len, samples)) < 3:
+        return math.nan, math.nan
     found = bootstrap(
-        (np.asarray(a, float), np.asarray(b, float)),
-        lambda x, y, axis: np.median(x, axis=axis) / np.median(y, axis=axis),
+        tuple(np.asarray(sample, float) for sample in samples),
+        statistic,
         method="percentile",
         n_resamples=resamples,
         rng=np.random.default_rng(0),
     )
     low, high = found.confidence_interval
-    return Ratio(value, float(low), float(high), num)
+    return float(low), float(high)

@@ -1,0 +1,63 @@
+"""Where a page's numbers come from: runs, versions, cores, code and load."""
+
+from collections.abc import Sequence
+
+from ._machine import machine_facts
+from ._plan import Task
+from ._results import Results
+
+BUSY_LOAD = 1.2
+"""A load at the start of a timed run above which it had company: its own process may
+already count for one."""
+
+
+def origin_text(results: Results, tasks: Sequence[Task]) -> str:
+    """When and with what the runs were done, as they recorded it; what they did not
+    record is that of the moment of writing."""
+    facts = machine_facts()
+    ended = sorted(results.values("ended"))
+    recorded = {
+        name: sorted(set(results.values(name))) for name in ("python", "jax", "cores")
+    }
+    pythons = recorded["python"] or [facts["python"]]
+    cores = recorded["cores"] or [facts["cores"]]
+    versions = facts["versions"]
+    jax = recorded["jax"] or [versions[n] for n in ("jax",) if n in versions]
+    others = ", ".join(f"{k} {v}" for k, v in versions.items() if k != "jax")
+    memory = facts["memory_gibibytes"]
+    parts = [
+        f"Run {_days(ended)} with Python {_all(pythons)}, jax {_all(jax)}, on "
+        f"{_all(cores)} {'core' if cores == [1] else 'cores'}",
+        f"Written on {facts['date']}; {facts['processor']}, "
+        + (f"{memory:g} GiB, " if memory else "")
+        + f"{facts['system']}; {others}",
+        *_states(results),
+        *_load(results, tasks),
+    ]
+    return ". ".join(parts) + "."
+
+
+def _all(values: Sequence[object]) -> str:
+    return " and ".join(map(str, values))
+
+
+def _days(ended: Sequence[str]) -> str:
+    first, last = ended[0][:10], ended[-1][:10]
+    return f"on {first}" if first == last else f"from {first} to {last}"
+
+
+def _states(results: Results) -> list[str]:
+    num = len(set(results.values("source")))
+    return [f"Made by {num} states of the code"] if num > 1 else []
+
+
+def _load(results: Results, tasks: Sequence[Task]) -> list[str]:
+    timed = {task.key for task in tasks if task.is_timed}
+    loads = [row.get("load") for row in results.rows if row["key"] in timed]
+    busy = [load for load in loads if load is not None and load > BUSY_LOAD]
+    if not busy:
+        return []
+    return [
+        f"The machine was busy (load up to {max(busy):.1f}) at the start of "
+        f"{len(busy)} timed {'run' if len(busy) == 1 else 'runs'}"
+    ]
