@@ -5,11 +5,11 @@ from ._page import Page, median
 from ._page_solved import (
     MIN_RUNS,
     compared,
+    comparison_text,
     percent_text,
     solved_generation,
     solved_rate,
     solved_within,
-    comparison_text,
 )
 from ._paper import paper_numbers
 from ._results import Results

@@ -7,11 +7,11 @@ from ._page import Page, bound_mark, cold_seconds, paper_text, slower, spread_te
 from ._page_quadtree import same_genomes_tables
 from ._page_solved import (
     compared,
+    comparison_text,
     percent_text,
     solved_generation,
     solved_rate,
     solved_within,
-    comparison_text,
 )
 from ._paper import paper_numbers, paper_row
 from ._results import Results
