@@ -110,11 +110,11 @@ def compare_quadtree(quick: bool, sheet: Sheet) -> None:
     sheet.begin(
         "1. rule es per genome, population 150, against the recursive quadtree",
         "max_depth", "D", "genomes", "ours ms", "quadtree ms", "times", "PUREPLES ms",
-        "times PUREPLES", "lean ms", "times lean", "asked",
+        "times PUREPLES", "lean ms", "times lean", "target",
     )  # fmt: skip
     population = evolved_population("es")
     rng = np.random.default_rng(0)
-    for max_depth, asked in ((2, 100), (3, None), (4, 1000)):
+    for max_depth, target in ((2, 100), (3, None), (4, 1000)):
         decoder = es_hyperneat(
             LAYOUT, ESRule(depth=max_depth - 1), reading=READING["neat-python"]
         )
@@ -136,7 +136,7 @@ def compare_quadtree(quick: bool, sheet: Sheet) -> None:
             trees = [decode(decoder, population, index) for index in some]
             theirs = sum(tree.seconds for tree in trees) / num
             beside += [theirs * 1e3, theirs / ours]
-        sheet.row(max_depth, max_depth - 1, num, ours * 1e3, *beside, asked)
+        sheet.row(max_depth, max_depth - 1, num, ours * 1e3, *beside, target)
 
 
 def compare_multineat(quick: bool, sheet: Sheet) -> None:
@@ -222,8 +222,8 @@ def compare_strategies(quick: bool, sheet: Sheet) -> None:
             frontier = best_seconds(lambda r=rule: wiring(few, r, "frontier"), 3)
             eager = best_seconds(lambda r=rule: wiring(few, r, "eager"), repeats)
             everything = wiring(few, rule, "eager")
-            kept = eager / frontier >= target
-            verdict = f"{'kept' if kept else 'MISSED'}: {target}x"
+            is_met = eager / frontier >= target
+            verdict = f"{'met' if is_met else 'missed'}: {target}x"
             if field == "weight":
                 verdict = ""
             sheet.row(
@@ -254,7 +254,7 @@ def cost_by_depth(quick: bool, sheet: Sheet) -> None:
             found, seconds, share = min(repeats[1:], key=lambda r: r[1])
             verdict = ""
             if depth >= 5:
-                verdict = f"{'kept' if share >= 0.5 else 'MISSED'}: half"
+                verdict = f"{'met' if share >= 0.5 else 'missed'}: half"
             sheet.row(
                 name, depth, seconds, found.num_queries,
                 seconds / found.num_queries * 1e9, f"{share:.0%}",

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from substrax.cli import _bench, main
-from substrax.reproduce import Sheet, read_tables
+from substrax.reproduce import Sheet, _extras, read_tables
 
 WITH_TABLES = '''"""Something beside its peer."""
 import argparse, json
@@ -21,6 +21,7 @@ if __name__ == "__main__":
         json.dump({"format": "substrax-benchmark", "tables": [table]}, file)
 '''
 PLAIN = '"""Plain."""\nif __name__ == "__main__":\n    print("ratio 7")\n'
+LATE = WITH_TABLES + '    raise ValueError("too late")\n'
 BROKEN = '"""Broken."""\nif __name__ == "__main__":\n    raise SystemExit(3)\n'
 
 
@@ -60,6 +61,27 @@ def test_a_benchmark_that_fails_is_named(tmp_path, capsys):
     assert "failed: broken" in capsys.readouterr().err
     page = (tmp_path / "results" / "bench.md").read_text()
     assert "**failed** with status 3" in page and "ratio 7" in page
+
+
+def test_the_last_lines_of_what_failed_are_on_the_page(scripts, tmp_path):
+    (scripts / "late.py").write_text(LATE)
+    assert main(["bench", "late"]) == 1
+    page = (tmp_path / "results" / "bench.md").read_text()
+    assert "| other | 2.5 |" in page and "ValueError: too late" in page
+
+
+def test_what_a_checkout_lacks_of_the_suite_is_named(tmp_path, capsys):
+    assert main(["bench"]) == 0
+    text = "Not in this checkout, so not run: query, discovery, depth"
+    assert text in capsys.readouterr().out
+    assert text in (tmp_path / "results" / "bench.md").read_text()
+
+
+def test_missing_packages_are_named(monkeypatch, capsys):
+    monkeypatch.setitem(_extras.PACKAGES, "no_such_module", "no-such-package")
+    assert main(["bench", "plain"]) != 0
+    error = capsys.readouterr().err
+    assert "benchmarks need no-such-package" in error and "substrax[bench]" in error
 
 
 def test_helpers_are_no_benchmarks(capsys):

@@ -7,7 +7,10 @@ import tomllib
 import pyarrow.parquet
 import pytest
 
-from substrax.reproduce import Outcome, Task, load_plan, publish
+from substrax.reproduce import Outcome, Task, load_plan, publish, rate
+from substrax.reproduce._page import factor_text, slower
+from substrax.reproduce._page_missing import cells_text
+from substrax.reproduce._page_solved import compared
 
 NAMES = ("figure2", "positions", "table3", "table4", "table5", "table6", "table7")
 
@@ -72,9 +75,14 @@ def figures_are_quick(request, monkeypatch):
         monkeypatch.setattr("substrax.reproduce._publish.write_figure", lambda *_: [])
 
 
-def page_of(name: str, out, *, failures=None, **plan):
-    loaded = load_plan(name, quick=True, **plan)
-    results = {task.key: made_up(task) for task in loaded.tasks()}
+def page_of(name: str, out, *, failures=None, change=None, keep=None, **plan):
+    """`change` of a result, and `keep` of a task, make other results of them."""
+    loaded = load_plan(name, **{"quick": True, **plan})
+    results = {
+        task.key: made_up(task) | (change(task) if change else {})
+        for task in loaded.tasks()
+        if keep is None or keep(task)
+    }
     path = publish(
         loaded,
         Outcome(results, failures or {}),
@@ -91,15 +99,18 @@ def page_of(name: str, out, *, failures=None, **plan):
 def test_every_page_says_what_was_run_and_what_the_paper_has(name, tmp_path):
     text = page_of(name, tmp_path)
     assert f"substrax reproduce {name} --quick" in text
-    assert "cores, " in text and "jax" in text
+    assert "on 2 cores." in text and "jax" in text
     assert "## What to know about the paper's numbers" in text
     assert "Quick mode" in text
-    assert f"]({name}.png)" in text
+    assert f"]({name}-quick.png)" in text
+    assert "## Missing" not in text
     for line in text.splitlines():
         # whatever gives a p-value gives the sizes of the samples, too
         if re.search(r"\bp (=|<) ?0\.\d+", line) and line.startswith("|"):
             assert "n = " in line
-    rows = pyarrow.parquet.read_table(tmp_path / f"{name}.parquet").to_pylist()
+    assert [path.name for path in tmp_path.glob("*.md")] == [f"{name}-quick.md"]
+    data = tmp_path / f"{name}-quick.parquet"
+    rows = pyarrow.parquet.read_table(data).to_pylist()
     assert rows and all(row["key"] for row in rows)
 
 
@@ -107,7 +118,7 @@ def test_every_page_says_what_was_run_and_what_the_paper_has(name, tmp_path):
 def test_figures_are_drawn(name, tmp_path):
     page_of(name, tmp_path)
     for ending in (".png", ".svg"):
-        assert (tmp_path / name).with_suffix(ending).stat().st_size > 5000
+        assert (tmp_path / f"{name}-quick{ending}").stat().st_size > 5000
 
 
 def test_a_time_that_was_scaled_is_marked(tmp_path):
@@ -137,7 +148,7 @@ def test_generations_of_runs_are_kept_as_well(tmp_path):
     lines = [{"generation": g, "seconds": 0.5, "best_ever": 0.9} for g in range(3)]
     (run / "metrics.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
     page_of("table3", tmp_path, seeds=1)
-    kept = pyarrow.parquet.read_table(tmp_path / "table3-generations.parquet")
+    kept = pyarrow.parquet.read_table(tmp_path / "table3-quick-generations.parquet")
     assert kept["generation"].to_pylist() == [0, 1, 2]
     assert set(kept["key"].to_pylist()) == {task.key}
 
@@ -156,3 +167,128 @@ def test_nothing_is_written_without_results(tmp_path):
         is None
     )
     assert not (tmp_path / "out").exists()
+
+
+def test_a_range_of_the_paper_counts_with_both_ends_and_is_met_at_the_smaller():
+    assert factor_text([0.9, 2.3], 0.1) == "9.00x to 23.0x"
+    assert factor_text(2.0, 0.1) == "20.0x"
+    assert factor_text(None, 0.1) == "" and factor_text(2.0, None) == ""
+    assert slower(1.0, [0.9, 2.3], "D = 1", "in the paper") == [
+        "D = 1: 1.00 s here, 0.9 to 2.3 s in the paper."
+    ]
+    assert not slower(0.9, [0.9, 2.3], "", "") and not slower(None, 1.0, "", "")
+
+
+def test_cells_are_named_in_few_words():
+    grid = [{"depth": d, "population": p} for d in (5, 7) for p in (300, 1000)]
+    assert cells_text(grid) == "depth 5 and 7, population 300 and 1,000"
+    assert cells_text(grid[1:]) == (
+        "depth 5, population 1,000; depth 7, population 300 and 1,000"
+    )
+    assert cells_text([{}]) == ""
+
+
+def test_what_is_missing_is_listed_with_what_failed(tmp_path):
+    text = page_of(
+        "table4",
+        tmp_path,
+        keep=lambda task: task.arm != "emr, frontier" or task.cell["depth"] != 7,
+        failures={"x": "emr, frontier: depth 7, seed 0: too much (all of it: /a/b)"},
+    )
+    _, _, section = text.partition("## Missing")
+    lines = section.partition("##")[0].strip().splitlines()
+    assert lines == [
+        "- **emr, frontier**: depth 7, population 1,000: 0 of 1",
+        "- Failed: emr, frontier: depth 7, seed 0: too much",
+    ]
+
+
+def test_a_page_says_what_its_runs_recorded(tmp_path):
+    def change(task: Task) -> dict:
+        is_first = task.arm == "emr, frontier"
+        return {
+            "python": "3.9.1",
+            "jax": "0.0.1" if is_first else "0.0.2",
+            "cores": 7,
+            "source": "a" if is_first else "b",
+            "load": 3.25 if is_first else 0.5,
+        }
+
+    text = page_of("table5", tmp_path, change=change)
+    assert "with Python 3.9.1, jax 0.0.1 and 0.0.2, on 7 cores" in text
+    assert "Made by 2 states of the code" in text
+    assert "busy (load up to 3.2) at the start of 8 timed runs" in text
+    assert "busy" not in page_of("table5", tmp_path)
+
+
+def test_a_whole_run_is_its_process_from_start_to_end_where_that_is_known(tmp_path):
+    whole = lambda task: {"whole_seconds": 40.0} if task.kind == "evolve" else {}
+    line = lambda text: next(
+        row for row in text.splitlines() if row.startswith("| 4 | emr, frontier |")
+    )
+    known, unknown = (
+        page_of("table5", tmp_path, change=change) for change in (whole, None)
+    )
+    assert "that was not measured" in unknown and "not measured" not in known
+    # 10,000 s by the quadtree, and 40 s in each of four pairs
+    assert "250x [250x, 250x] (n = 4 pairs)" in line(known)
+    assert "250x" not in line(unknown)
+    assert "| 40.00 s |" in line(page_of("figure2", tmp_path, change=whole))
+
+
+def test_paired_ratios_stand_beside_the_papers_test(tmp_path):
+    text = page_of("table5", tmp_path)
+    row = next(x for x in text.splitlines() if x.startswith("| 4 | emr, frontier |"))
+    assert "(n = 4 pairs)" in row and "r = 1.00 (large), n = 4" in row
+    assert "p < .001, delta 0.59, 1.6x" in row and "p .915, delta -0.23, 0.8x" in row
+    assert "read rho, not p" in text
+
+
+def test_one_or_two_runs_have_no_interval(tmp_path):
+    row = re.compile(r"^\| 4 \| es, recursive quadtree \|.*", re.M)
+    few, many = (row.findall(page_of("table7", tmp_path, seeds=n))[-1] for n in (2, 3))
+    assert "[" not in few and "[" in many
+
+
+def test_networks_that_were_all_cut_off_are_not_compared(tmp_path):
+    none = lambda task: {"num_compared": 0, "num_same": 0}
+    text = page_of("table4", tmp_path, change=none)
+    assert "none compared" in text and "0 of 0" not in text
+
+
+def test_few_runs_are_not_compared(tmp_path):
+    rates = [rate(20, 29), rate(20, 30), rate(30, 30)]
+    pairs = [(rates[0], rates[2]), (rates[1], rates[2]), (rates[1], None)]
+    few, enough, alone = compared(pairs)
+    assert few is None and alone is None and enough is not None
+    assert enough.num == (30, 30) and enough.is_corrected
+    text = page_of("table6", tmp_path)
+    assert "| fewer than 30 runs |" in text and "Holm)" not in text
+
+
+def test_feedforward_need_not_have_run_yet(tmp_path):
+    others = lambda task: task.cell["connections"] != "feedforward"
+    text = page_of("table3", tmp_path, keep=others)
+    assert "- **XOR**: connections feedforward: 0 of 3" in text
+
+
+def test_runs_count_as_solved_within_what_was_run(tmp_path):
+    text = page_of("table3", tmp_path)
+    assert "within 20 generations" in text
+    retina = [row for row in text.splitlines() if row.startswith("| retina |")]
+    assert retina and all("% in 3 |" in row for row in retina)
+
+
+def test_the_papers_own_counts_are_those_that_it_prints(tmp_path):
+    """Also of configurations that were not run; not where feedforward is best."""
+    text = page_of("table3", tmp_path)
+    rows = text.partition("## The paper's own counts")[2].partition("Best against")[0]
+    assert "| xor | backward | 10/10 " in rows and "| visual-small | backward " in rows
+    assert "retina" not in rows
+
+
+def test_compile_times_stand_beside_the_papers(tmp_path):
+    slow = lambda task: {"compile_seconds": 12.5, "is_cold": True}
+    text = page_of("table4", tmp_path, change=slow)
+    assert "D = 4, emr, frontier, compiling: 12.50 s here, 12 s on the paper's" in text
+    assert "D = 7, emr, frontier, compiling" not in text

@@ -12,9 +12,11 @@ from substrax.reproduce import (
     fisher,
     holm,
     mann_whitney,
+    median_of_ratios,
     rate,
     ratio_of_medians,
     spearman,
+    wilcoxon,
 )
 
 NUMBERS = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=8)
@@ -86,3 +88,23 @@ def test_ratio_of_medians_has_an_interval_and_sizes():
 def test_spearman_of_a_rising_column_is_one():
     assert spearman([1, 2, 3, 4], [1.0, 4.0, 9.0, 16.0]).size == pytest.approx(1.0)
     assert math.isnan(spearman([1, 1, 1], [1.0, 2.0, 3.0]).p)
+
+
+def test_paired_ratios_have_a_median_and_an_interval_of_pairs():
+    found = median_of_ratios([2.0, 4.0, 8.0])
+    assert found.value == 4.0 and 2.0 <= found.low <= 4.0 <= found.high <= 8.0
+    assert found == median_of_ratios([2.0, 4.0, 8.0])
+    assert found.text().endswith("(n = 3 pairs)")
+    assert median_of_ratios([2.0, 4.0]).text() == "3.00x (n = 2 pairs)"
+    assert median_of_ratios([]).text() == "no runs"
+
+
+def test_wilcoxon_counts_signed_ranks_of_logarithms():
+    """All five above 1 is one of the 32 ways to choose signs."""
+    above = wilcoxon([2.0, 3.0, 4.0, 5.0, 6.0])
+    assert above.p == pytest.approx(1 / 32) and above.size == 1.0
+    assert above.text() == "p = 0.031, r = 1.00 (large), n = 5"
+    assert wilcoxon([0.5, 0.25, 0.2]).size == -1.0
+    # ranks 1 and 2 above, 3 below
+    assert wilcoxon([2.0, 4.0, 1 / 8]).size == pytest.approx(0.0)
+    assert math.isnan(wilcoxon([1.0, 1.0]).p) and math.isnan(wilcoxon([]).p)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..evolve import write_atomically
-from ..reproduce import machine_facts, machine_lines, read_tables
+from ..reproduce import machine_facts, machine_lines, read_tables, require_extras
 
 FOLDER = Path(__file__).parents[3] / "benchmarks"
 
@@ -31,6 +31,8 @@ PEERS = {
 ALSO = {"pureples": "PUREPLES", "tensorneat": "TensorNEAT"}
 """Peers that are on no package index: used where they can be imported."""
 
+_LAST_LINES = 15
+
 
 def bench(arguments: argparse.Namespace) -> int:
     """Runs benchmarks of the checkout that this is from, and writes their tables."""
@@ -40,6 +42,10 @@ def bench(arguments: argparse.Namespace) -> int:
             first = path.read_text().strip().partition("\n")[0]
             print(f"{name:<14}", first.strip('"'))
         return 0
+    require_extras("benchmarks", "bench")
+    absent = [] if arguments.name else [name for name in SUITE if name not in scripts]
+    if absent:
+        print(_absent_text(absent))
     names = arguments.name or [name for name in SUITE if name in scripts]
     for name in names:
         if name not in scripts:
@@ -54,9 +60,14 @@ def bench(arguments: argparse.Namespace) -> int:
     for name in names:
         sheets[name] = _run(name, scripts[name], out, arguments.full)
         # after each, so that what is there stays if the next is interrupted
-        content = {"command": command, "machine": facts, "benchmarks": sheets}
+        content = {
+            "command": command,
+            "machine": facts,
+            "benchmarks": sheets,
+            "absent": absent,
+        }
         write_atomically(out / "bench.json", json.dumps(content, indent=1) + "\n")
-        write_atomically(out / "bench.md", _page(command, facts, sheets))
+        write_atomically(out / "bench.md", _page(command, facts, sheets, absent))
     print(f"\n{out / 'bench.md'}, {out / 'bench.json'}")
     failed = [name for name, sheet in sheets.items() if sheet["status"]]
     if failed:
@@ -74,6 +85,10 @@ def _scripts() -> dict[str, Path]:
             "the source and install it with `pip install --editable '.[bench]'`."
         )
     return scripts
+
+
+def _absent_text(names: list[str]) -> str:
+    return f"Not in this checkout, so not run: {', '.join(names)}."
 
 
 def _mode(is_full: bool) -> list[str]:
@@ -120,7 +135,9 @@ def _run(name: str, path: Path, out: Path, is_full: bool) -> dict[str, Any]:
     print(f"\n== {name}", flush=True)
     began = time.perf_counter()
     lines = []
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
         assert process.stdout is not None
         for line in process.stdout:
             print(line, end="", flush=True)
@@ -153,7 +170,9 @@ def _wait(process: subprocess.Popen) -> float | None:
     return usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
-def _page(command: str, facts: dict[str, Any], sheets: dict[str, Any]) -> str:
+def _page(
+    command: str, facts: dict[str, Any], sheets: dict[str, Any], absent: list[str]
+) -> str:
     from ..reproduce import Table
 
     missing = [*_missing_peers().values()]
@@ -169,6 +188,8 @@ def _page(command: str, facts: dict[str, Any], sheets: dict[str, Any]) -> str:
     parts.append(
         f"{seconds:,.0f} s in all. Peak memory is that of the largest process."
     )
+    if absent:
+        parts.append(_absent_text(absent))
     if missing:
         parts.append(f"Not installed, so without rows: {', '.join(missing)}.")
     for name, sheet in sheets.items():
@@ -185,4 +206,7 @@ def _page(command: str, facts: dict[str, Any], sheets: dict[str, Any]) -> str:
             parts += [table.to_markdown(level=3) for table in tables]
         else:
             parts.append(f"```\n{sheet['text'].rstrip()}\n```")
+        if sheet["status"] and sheet["tables"]:
+            last = "\n".join(sheet["text"].rstrip().splitlines()[-_LAST_LINES:])
+            parts.append(f"The last that it printed:\n\n```\n{last}\n```")
     return "\n\n".join(parts) + "\n"

@@ -10,8 +10,14 @@ PACKAGES = {
 }
 
 
-def require_extras() -> None:
-    """Raises, before anything is run, if a package of the extra is missing."""
+def require_extras(what: str = "tables and figures", extra: str = "reproduce") -> None:
+    """Raises, before anything is run, if a package of the extra is missing.
+
+    **Arguments:**
+
+    - `what`: what needs them.
+    - `extra`: an extra of this package that has them.
+    """
     missing = [
         package
         for module, package in PACKAGES.items()
@@ -19,8 +25,8 @@ def require_extras() -> None:
     ]
     if missing:
         raise ImportError(
-            f"tables and figures need {', '.join(missing)}; install what is missing "
-            "with: pip install 'substrax[reproduce]'"
+            f"{what} need {', '.join(missing)}; install what is missing with: "
+            f"pip install 'substrax[{extra}]'"
         )
 
 
