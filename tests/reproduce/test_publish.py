@@ -183,7 +183,7 @@ def test_cells_are_named_in_few_words():
     grid = [{"depth": d, "population": p} for d in (5, 7) for p in (300, 1000)]
     assert cells_text(grid) == "depth 5 and 7, population 300 and 1,000"
     assert cells_text(grid[1:]) == (
-        "depth 5, population 1,000; depth 7, population 300 and 1,000"
+        "depth 5, population 1,000, and depth 7, population 300 and 1,000"
     )
     assert cells_text([{}]) == ""
 
@@ -232,8 +232,14 @@ def test_a_whole_run_is_its_process_from_start_to_end_where_that_is_known(tmp_pa
     assert "that was not measured" in unknown and "not measured" not in known
     # 10,000 s by the quadtree, and 40 s in each of four pairs
     assert "250x [250x, 250x] (n = 4 pairs)" in line(known)
-    assert "250x" not in line(unknown)
     assert "| 40.00 s |" in line(page_of("figure2", tmp_path, change=whole))
+
+
+def test_the_quadtree_need_not_have_run_yet(tmp_path):
+    text = page_of("table5", tmp_path, keep=lambda task: task.kind == "evolve")
+    assert "## Whole runs against: es, recursive quadtree" in text
+    assert "| no runs of the quadtree | no runs | no pairs |" in text
+    assert "- **es, recursive quadtree**: all cells: 0 of 2" in text
 
 
 def test_paired_ratios_stand_beside_the_papers_test(tmp_path):

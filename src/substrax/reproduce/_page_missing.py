@@ -4,29 +4,30 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._plan import Plan, Task
+from ._plan import Task
 from ._schedule import Outcome
 
 Cell = tuple[tuple[str, Any], ...]
 
 
-def missing_lines(plan: Plan, outcome: Outcome) -> list[str]:
+def missing_lines(tasks: Sequence[Task], outcome: Outcome) -> list[str]:
     """A line for each arm whose cells lack runs, and one for each run that failed."""
     cells: dict[tuple[str, str], dict[Cell, list[Task]]] = {}
-    for task in plan.tasks():
+    for task in tasks:
         of_arm = cells.setdefault((task.arm, task.role), {})
         of_arm.setdefault(tuple(task.cell.items()), []).append(task)
     lines = []
     for (arm, role), of_arm in cells.items():
         lacking: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
-        for cell, tasks in of_arm.items():
-            done = sum(task.key in outcome.results for task in tasks)
-            if done < len(tasks):
-                lacking.setdefault((done, len(tasks)), []).append(dict(cell))
+        for cell, seeds in of_arm.items():
+            done = sum(task.key in outcome.results for task in seeds)
+            if done < len(seeds):
+                lacking.setdefault((done, len(seeds)), []).append(dict(cell))
         if lacking:
             name = arm if role == "all" else f"{arm} ({role})"
             texts = [
-                f"{cells_text(some)}{': ' if any(some) else ''}{done} of {wanted}"
+                f"{'all cells' if len(some) == len(of_arm) else cells_text(some)}: "
+                f"{done} of {wanted}"
                 for (done, wanted), some in lacking.items()
             ]
             lines.append(f"**{name}**: {'; '.join(texts)}")
@@ -47,7 +48,7 @@ def cells_text(cells: Sequence[Mapping[str, Any]]) -> str:
     together: dict[str, list[Any]] = {}
     for value, remaining in rest.items():
         together.setdefault(cells_text(remaining), []).append(value)
-    return "; ".join(
+    return ", and ".join(
         f"{name} {_listed(values)}" + (f", {text}" if text else "")
         for text, values in together.items()
     )

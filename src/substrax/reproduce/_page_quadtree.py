@@ -9,12 +9,13 @@ from ._tables import Table, seconds
 
 
 def is_quadtree(results: Results, arm: str) -> bool:
-    return any(row["kind"] in QUADTREES for row in results.select(arm=arm))
+    return any(a.name == arm and a.kind in QUADTREES for a in results.plan.arms)
 
 
 def baseline_arm(results: Results) -> str | None:
-    """The arm that the recursive quadtree is."""
-    return next((arm for arm in results.arms() if is_quadtree(results, arm)), None)
+    """The arm that the recursive quadtree is, with or without runs."""
+    names = (arm.name for arm in results.plan.arms)
+    return next((name for name in names if is_quadtree(results, name)), None)
 
 
 def same_genomes_tables(results: Results) -> tuple[Table, ...]:

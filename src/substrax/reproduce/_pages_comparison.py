@@ -43,7 +43,7 @@ def comparison_page(results: Results) -> Page:
             (
                 depth,
                 arm,
-                test.text(),
+                test.text() if slow else "no runs of the quadtree",
                 mark + ratio.text(),
                 mark + paired.text() if ratios else "no pairs",
                 signed_test.text() if ratios else "",
@@ -100,7 +100,7 @@ def comparison_page(results: Results) -> Page:
         "Does the ratio grow with depth?",
         ("arm", "Spearman, ratio and depth", "paper"),
         [
-            (arm, spearman(*_columns(arm, keys, pairs)).text(), "rho = 0.96, p < .001")
+            (arm, _trend_text(*_columns(arm, keys, pairs)), "rho = 0.96, p < .001")
             for arm in arms
         ],
         (
@@ -118,6 +118,10 @@ def comparison_page(results: Results) -> Page:
         is_log=True,
     )
     return Page((table, trend, *same_genomes_tables(results)), figure, tuple(worse))
+
+
+def _trend_text(depths: list[float], ratios: list[float]) -> str:
+    return spearman(depths, ratios).text() if ratios else "no pairs"
 
 
 def _columns(

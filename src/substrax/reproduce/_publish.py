@@ -15,7 +15,7 @@ from ._pages_rates import rates_page
 from ._pages_solving import solving_page
 from ._pages_time import runtime_page, time_page
 from ._paper import paper_numbers
-from ._plan import Arm, Plan
+from ._plan import Arm, Plan, Task
 from ._results import Results, write_data
 from ._schedule import Outcome, at_a_time
 
@@ -52,6 +52,7 @@ def publish(
     results = Results.of(plan, outcome.results)
     if not results.rows:
         return None
+    tasks = plan.tasks()
     out.mkdir(parents=True, exist_ok=True)
     stem = out / (f"{plan.name}-quick" if plan.is_quick else plan.name)
     page = PAGES[plan.page](results)
@@ -59,13 +60,13 @@ def publish(
     figures = write_figure(page.figure, stem) if page.figure else []
     parts = [
         f"# {plan.title}",
-        _introduction(plan, results, outcome, command, jobs),
+        _introduction(plan, tasks, results, outcome, command, jobs),
         *(table.to_markdown() for table in page.tables),
     ]
     if page.figure:
         parts.append(f"![{page.figure.alt}]({stem.name}.png)")
     parts += [
-        _section("Missing", missing_lines(plan, outcome)),
+        _section("Missing", missing_lines(tasks, outcome)),
         _worse(plan, page),
         _doubts(plan),
         _arms(plan),
@@ -78,7 +79,12 @@ def publish(
 
 
 def _introduction(
-    plan: Plan, results: Results, outcome: Outcome, command: str, jobs: int
+    plan: Plan,
+    tasks: Sequence[Task],
+    results: Results,
+    outcome: Outcome,
+    command: str,
+    jobs: int,
 ) -> str:
     lines = []
     if plan.paper:
@@ -89,7 +95,6 @@ def _introduction(
         )
     if plan.note:
         lines.append(plan.note)
-    tasks = plan.tasks()
     num, wanted = len(results.rows), len(tasks)
     count = f"{num} runs" if num == wanted else f"{num} of {wanted} runs"
     if outcome.failures:
