@@ -104,7 +104,9 @@ def _add_reproduce(add: Any) -> None:
         "What is complete is not run again; after a kill the same command goes on.",
     )
     parser.add_argument("name", nargs="?", help="left out: all are listed; or a file")
-    parser.add_argument("--quick", action="store_true", help="few runs, to try it")
+    parser.add_argument(
+        "--quick", action="store_true", help="few runs, to try it; writes NAME-quick.md"
+    )
     parser.add_argument("--seeds", type=int, metavar="N", help="runs of each cell")
     parser.add_argument(
         "--jobs", type=int, metavar="N", help="runs at a time, if they are not timed"

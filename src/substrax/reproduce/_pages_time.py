@@ -4,6 +4,7 @@ from typing import Any
 
 from ._figures import Figure, Series
 from ._page import (
+    MIN_SPREAD,
     Page,
     bound_mark,
     cold_seconds,
@@ -87,11 +88,20 @@ def time_page(results: Results) -> Page:
 
 
 def over_depth(arm: str, found: dict[int, list[float]]) -> Series:
-    """Medians and quartiles of what was found at each depth."""
-    kept = [depth for depth, values in sorted(found.items()) if values]
-    all_quartiles = [quartiles(found[depth]) for depth in kept]
-    low, middle, high = zip(*all_quartiles, strict=True) if kept else ((), (), ())
-    return Series(arm, kept, middle, low, high)
+    """Medians of what was found at each depth, with quartiles if there are enough."""
+    kept = {depth: quartiles(found[depth]) for depth in sorted(found) if found[depth]}
+    is_spread = [len(found[depth]) >= MIN_SPREAD for depth in kept]
+    ends = [
+        (low, high) if spread else (middle, middle)
+        for (low, middle, high), spread in zip(kept.values(), is_spread, strict=True)
+    ]
+    return Series(
+        arm,
+        [*kept],
+        [middle for _, middle, _ in kept.values()],
+        [low for low, _ in ends],
+        [high for _, high in ends],
+    )
 
 
 def generation_series(results: Results, table: str) -> list[Series]:
