@@ -211,13 +211,13 @@ def test_a_page_says_what_its_runs_recorded(tmp_path):
             "jax": "0.0.1" if is_first else "0.0.2",
             "cores": 7,
             "source": "a" if is_first else "b",
-            "load": 3.25 if is_first else 0.5,
+            "load": 9.25 if is_first else 6.5,
         }
 
     text = page_of("table5", tmp_path, change=change)
     assert "with Python 3.9.1, jax 0.0.1 and 0.0.2, on 7 cores" in text
     assert "Made by 2 states of the code" in text
-    assert "busy (load up to 3.2) at the start of 8 timed runs" in text
+    assert "busy (load up to 9.2) at the start of 8 timed runs" in text
     assert "busy" not in page_of("table5", tmp_path)
 
 

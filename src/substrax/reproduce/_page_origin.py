@@ -6,9 +6,10 @@ from ._machine import machine_facts
 from ._plan import Task
 from ._results import Results
 
-BUSY_LOAD = 1.2
-"""A load at the start of a timed run above which it had company: its own process may
-already count for one."""
+_MARGIN = 0.2
+"""Timed runs follow one another and use all cores, so that the average load at the
+start of one is that of the run before, up to the number of cores. What is above it by
+more than this is other programs."""
 
 
 def origin_text(results: Results, tasks: Sequence[Task]) -> str:
@@ -53,8 +54,13 @@ def _states(results: Results) -> list[str]:
 
 def _load(results: Results, tasks: Sequence[Task]) -> list[str]:
     timed = {task.key for task in tasks if task.is_timed}
-    loads = [row.get("load") for row in results.rows if row["key"] in timed]
-    busy = [load for load in loads if load is not None and load > BUSY_LOAD]
+    busy = [
+        row["load"]
+        for row in results.rows
+        if row["key"] in timed
+        and row.get("load") is not None
+        and row["load"] > row["cores"] + _MARGIN
+    ]
     if not busy:
         return []
     return [
