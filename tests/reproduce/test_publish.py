@@ -211,14 +211,14 @@ def test_a_page_says_what_its_runs_recorded(tmp_path):
             "jax": "0.0.1" if is_first else "0.0.2",
             "cores": 7,
             "source": "a" if is_first else "b",
-            "load": 9.25 if is_first else 6.5,
+            "others": 0.75 if is_first else 0.01,
         }
 
     text = page_of("table5", tmp_path, change=change)
     assert "with Python 3.9.1, jax 0.0.1 and 0.0.2, on 7 cores" in text
     assert "Made by 2 states of the code" in text
-    assert "busy (load up to 9.2) at the start of 8 timed runs" in text
-    assert "busy" not in page_of("table5", tmp_path)
+    assert "Others used the machine during 8 of 16 timed runs, up to 0.8 cores" in text
+    assert "Others used" not in page_of("table5", tmp_path)
 
 
 def test_a_whole_run_is_its_process_from_start_to_end_where_that_is_known(tmp_path):

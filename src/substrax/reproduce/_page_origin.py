@@ -7,9 +7,7 @@ from ._plan import Task
 from ._results import Results
 
 _MARGIN = 0.2
-"""Timed runs follow one another and use all cores, so that the average load at the
-start of one is that of the run before, up to the number of cores. What is above it by
-more than this is other programs."""
+"""Cores that others may use on average during a timed run before the page says so."""
 
 
 def origin_text(results: Results, tasks: Sequence[Task]) -> str:
@@ -33,7 +31,7 @@ def origin_text(results: Results, tasks: Sequence[Task]) -> str:
         + (f"{memory:g} GiB, " if memory else "")
         + f"{facts['system']}; {others}",
         *_states(results),
-        *_load(results, tasks),
+        *_company(results, tasks),
     ]
     return ". ".join(parts) + "."
 
@@ -52,18 +50,17 @@ def _states(results: Results) -> list[str]:
     return [f"Made by {num} states of the code"] if num > 1 else []
 
 
-def _load(results: Results, tasks: Sequence[Task]) -> list[str]:
+def _company(results: Results, tasks: Sequence[Task]) -> list[str]:
     timed = {task.key for task in tasks if task.is_timed}
-    busy = [
-        row["load"]
+    known = [
+        row["others"]
         for row in results.rows
-        if row["key"] in timed
-        and row.get("load") is not None
-        and row["load"] > row["cores"] + _MARGIN
+        if row["key"] in timed and row.get("others") is not None
     ]
+    busy = [cores for cores in known if cores > _MARGIN]
     if not busy:
         return []
     return [
-        f"The machine was busy (load up to {max(busy):.1f}) at the start of "
-        f"{len(busy)} timed {'run' if len(busy) == 1 else 'runs'}"
+        f"Others used the machine during {len(busy)} of {len(known)} timed runs, up to "
+        f"{max(busy):.1f} cores on average over a run"
     ]
