@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 
+import jax
 import numpy as np
 
 from ..cppn import ACTIVATION_NAMES
@@ -280,6 +281,7 @@ def quadtree_decode(
     Cut off after `max_seconds`: its time is then a lower bound.
     """
     rule = checked_rule(decoder)
+    genomes = jax.device_get(genomes)  # indexing JAX's arrays would be compiled first
     began = time.perf_counter()
     cppn = Cppn(genomes, index, decoder.reading.dialect, 5)
     query = _Query(cppn, decoder.weight_map, began + max_seconds)
