@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import jax
+
 from ..decoders import Discovered
 from ..neat import Genome
 from ._quadtree import NEAT_PYTHON, Cppn, Decoding, Link, TookTooLong, checked_rule
@@ -84,6 +86,7 @@ def pureples_decode(
         [(float(x), float(y)) for x, y in ends]
         for ends in (decoder.layout.inputs, decoder.layout.outputs)
     ]
+    genomes = jax.device_get(genomes)
     began = time.perf_counter()
     network = _Network(_neat_python_network(genomes, index))
     search = search_module.ESNetwork(
