@@ -1,4 +1,4 @@
-"""Where a page's numbers come from: runs, versions, cores, code and load."""
+"""Where a page's numbers come from: runs, versions, cores, code and company."""
 
 from collections.abc import Sequence
 

@@ -31,7 +31,7 @@ def comparison_page(results: Results) -> Page:
                 keys.append((depth, arm, slow, fast))
                 tests.append(mann_whitney(slow, fast, "greater"))
                 pairs.append(_paired(results, baseline, arm, depth))
-    rows, series, worse = [], [], []
+    rows, worse = [], []
     signed = holm([wilcoxon(ratios) for ratios in pairs])
     for (depth, arm, slow, fast), test, ratios, signed_test in zip(
         keys, holm(tests), pairs, signed, strict=True
@@ -56,6 +56,17 @@ def comparison_page(results: Results) -> Page:
                 f"D = {depth}: {arm} takes {1 / ratio.value:.2f} times as long as the "
                 "quadtree."
             )
+    table = _whole_runs_table(results, baseline, rows)
+    trend = _trend_table(arms, keys, pairs)
+    return Page(
+        (table, trend, *same_genomes_tables(results)),
+        _figure(arms, keys),
+        tuple(worse),
+    )
+
+
+def _figure(arms: list[str], keys: list[Any]) -> Figure:
+    series = []
     for arm in arms:
         points = [(k[0], ratio_of_medians(k[2], k[3])) for k in keys if k[1] == arm]
         kept = {d: r for d, r in points if r.value > 0}
@@ -72,7 +83,18 @@ def comparison_page(results: Results) -> Page:
                 is_paper=True,
             )
         )
-    table = Table.of(
+    return Figure(
+        series,
+        "depth D",
+        "times faster than the quadtree",
+        "How many times faster than the recursive quadtree whole runs are, over depth, "
+        "with bootstrap intervals.",
+        is_log=True,
+    )
+
+
+def _whole_runs_table(results: Results, baseline: str, rows: list[Any]) -> Table:
+    return Table.of(
         f"Whole runs against: {baseline}",
         (
             "D",
@@ -96,7 +118,10 @@ def comparison_page(results: Results) -> Page:
             "(percentiles of 4,999 resamples of runs, or of pairs), from three on.",
         ),
     )
-    trend = Table.of(
+
+
+def _trend_table(arms: list[str], keys: list[Any], pairs: list[list[float]]) -> Table:
+    return Table.of(
         "Does the ratio grow with depth?",
         ("arm", "Spearman, ratio and depth", "paper"),
         [
@@ -109,15 +134,6 @@ def comparison_page(results: Results) -> Page:
             "rho, not p.",
         ),
     )
-    figure = Figure(
-        series,
-        "depth D",
-        "times faster than the quadtree",
-        "How many times faster than the recursive quadtree whole runs are, over depth, "
-        "with bootstrap intervals.",
-        is_log=True,
-    )
-    return Page((table, trend, *same_genomes_tables(results)), figure, tuple(worse))
 
 
 def _trend_text(depths: list[float], ratios: list[float]) -> str:
