@@ -105,6 +105,7 @@ def test_the_same_run_has_the_same_key_in_another_plan():
         (("seeds = 2", "seds = 2"), "no key 'seds' .did you mean 'seeds'"),
         (('rule = "emr"', 'rule = "emmr"'), "arm 'emr': there is no decoder 'emmr'"),
         (("[grid]", "[grid"), "is not valid TOML"),
+        (("is_timed = true", 'is_timed = "no"'), "is_timed is 'no'. Say true or false"),
         (('name = "es"', 'name = "es"\nkind = "x"'), "no kind 'x' of run"),
     ],
 )

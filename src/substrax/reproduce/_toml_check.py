@@ -26,6 +26,9 @@ def check_keys(
             )
     for key in sorted(needed - table.keys()):
         raise ValueError(f"{where} has no {key!r}; add it.")
+    for key, value in table.items():
+        if key.startswith("is_") and not isinstance(value, bool):
+            raise ValueError(f"{where}: {key} is {value!r}. Say true or false.")
 
 
 def suggestion(name: str, known: Collection[str]) -> str:
