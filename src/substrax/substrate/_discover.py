@@ -137,19 +137,24 @@ class _Discovery:
 
     def _work(self, runs: list[_Run], workers: int) -> None:
         """Runs in their order, and what they fall into if they are too large."""
-        for run, phases, part, sizes in self._attempts(runs, workers):
-            if part is None and run.num == 1:
-                phases = self._phases(run, is_thread=False)
-                part = discover_large(phases, self.budget)
-            if part is not None:
-                self._take(part, run.size)
-                self.queries.absorb(phases.queries)
-                continue
-            if sizes is not None and sizes.sum() > min(self.max_links, _MANY):
-                _announce(self.meter, phases, sizes, self.budget)
-            parts = _runs(run.begin, run.stop, sizes, self.together)
-            # Beside others that are under way there is one at a time.
-            self._work(parts, self.workers if workers == 1 else 1)
+        for attempt in self._attempts(runs, workers):
+            self._finish(attempt, workers)
+            del attempt  # its memory serves the next one
+
+    def _finish(self, attempt: _Attempt, workers: int) -> None:
+        run, phases, part, sizes = attempt
+        if part is None and run.num == 1:
+            phases = self._phases(run, is_thread=False)
+            part = discover_large(phases, self.budget)
+        if part is not None:
+            self._take(part, run.size)
+            self.queries.absorb(phases.queries)
+            return
+        if sizes is not None and sizes.sum() > min(self.max_links, _MANY):
+            _announce(self.meter, phases, sizes, self.budget)
+        parts = _runs(run.begin, run.stop, sizes, self.together)
+        # Beside others that are under way there is one at a time.
+        self._work(parts, self.workers if workers == 1 else 1)
 
     def _attempts(self, runs: list[_Run], workers: int) -> Iterator[_Attempt]:
         """Several runs at a time, on a core each; a genome that is a run by itself has
