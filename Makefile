@@ -1,5 +1,6 @@
-# Everything runs in .venv, which is made on the first call and refreshed
-# whenever pyproject.toml changes. Nothing is needed but Python >= 3.11, pip, make.
+# Everything runs in .venv, which is made on the first call and refreshed whenever
+# pyproject.toml or the native engine changes. Nothing is needed but Python >= 3.11, pip,
+# make and, for the engine, a C++20 compiler.
 
 PYTHON ?= python3
 VENV   := .venv
@@ -42,15 +43,16 @@ $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV_FLAGS) $(VENV)
 	@echo '$(CURDIR)' > $@
 
-# One stamp per set of extras, so that the demo does not wait for the linters.
-$(STAMP)-core: pyproject.toml $(VENV)/.created
-	@echo "Installing substrax into $(VENV) (only when pyproject.toml changes) ..."
-	@$(PIP_INSTALL) --editable .
+# What builds the engine; in .venv, so that a change compiles only what it touches.
+$(STAMP)-build: pyproject.toml $(VENV)/.created
+	@$(PIP_INSTALL) cmake nanobind ninja scikit-build-core
 	@touch $@
 
-$(STAMP)-%: pyproject.toml $(VENV)/.created
-	@echo "Installing substrax[$(subst +,$(comma),$*)] into $(VENV) (only when pyproject.toml changes) ..."
-	@$(PIP_INSTALL) --editable '.[$(subst +,$(comma),$*)]'
+# One stamp per set of extras, so that the demo does not wait for the linters.
+$(STAMP)-%: pyproject.toml CMakeLists.txt $(wildcard src/native/*) $(STAMP)-build
+	@echo "Installing substrax[$(subst +,$(comma),$*)] into $(VENV) and compiling its engine, which takes a minute (only when they change) ..."
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP_INSTALL) --no-build-isolation --editable '.[$(subst +,$(comma),$*)]'
+	@$(BIN)/python -c 'import substrax._engine' 2>/dev/null || echo "The native engine was not built (is there a C++20 compiler?): JAX serves instead, many times more slowly."
 	@touch $@
 
 # Feed-forward and this seed: a run of some thirty generations, and a network small

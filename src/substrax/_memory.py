@@ -1,14 +1,11 @@
 """Memory: how much may be used, and where the rest goes.
 
-Large results are columns of equal length that only ever grow at their end. They stay in
-memory up to a limit. Beyond it they go to files that have no name: the system removes
-them when the last array that looks at them is gone, or the process is, however it ends.
+Large results stay in memory up to a limit. Beyond it they go to files that have no
+name: the system removes them when the last array that looks at them is gone, or the
+process is, however it ends.
 """
 
 import contextlib
-import contextvars
-import ctypes
-import dataclasses
 import errno
 import functools
 import logging
@@ -18,9 +15,8 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 
@@ -81,31 +77,6 @@ def free_memory() -> int:
     return 4 << 30
 
 
-def keep_freed_memory() -> bool:
-    """Has the C library keep up to half a GiB of freed memory for the next request.
-
-    Every generation asks for arrays of some megabytes and frees them. Given back to the
-    system each time, their pages come anew and zeroed, which takes up to a third of a
-    decoding. `evolve` calls this; it holds for the process, whose threads are to share
-    one arena from then on. False where there is no
-    such setting (it is glibc's).
-    """
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):
-        return False
-    trim_threshold, mmap_threshold, arena_max = -1, -3, -8  # of malloc.h
-    # Those of single threads give their memory back whatever the limit.
-    return all(
-        mallopt(setting, value)
-        for setting, value in (
-            (mmap_threshold, 1 << 24),
-            (trim_threshold, 1 << 29),
-            (arena_max, 1),
-        )
-    )
-
-
 def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Zeros that begin where XLA wants its arguments to, which spares it a copy."""
     num_bytes = int(np.prod(shape)) * dtype.itemsize
@@ -133,160 +104,80 @@ def show_bytes(num: int | float) -> str:
 
 # ------------------------------------------------------------------------ scratch files
 
-_folder: contextvars.ContextVar[Path | None] = contextvars.ContextVar(
-    "scratch_folder", default=None
-)
-
-
 @contextlib.contextmanager
-def scratch_in(folder: Path) -> Iterator[None]:
-    """Spills into this folder, which is made when it is needed and removed at the end.
+def scratch_in(folder: Path) -> Iterator[Path]:
+    """A folder for scratch files, made when it is needed and removed at the end.
 
     What a process that was killed has left there is removed at the start.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    token = _folder.set(folder)
     try:
-        yield
+        yield folder
     finally:
-        _folder.reset(token)
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def scratch_folder() -> Path:
-    """Where what exceeds the memory is written."""
-    return _folder.get() or Path(tempfile.gettempdir())
 
 
 class ScratchError(OSError):
     """Scratch space that is full or cannot be written, in a sentence."""
 
 
-def _sentence(error: OSError) -> ScratchError:
-    folder = scratch_folder()
+def scratch_error(error: OSError, folder: Path | None) -> ScratchError:
+    """The sentence about what went wrong in a scratch folder."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         what = "is full"
     else:
-        what = f"cannot be written ({error.strerror or error})"
+        reason = error.strerror or os.strerror(error.errno or errno.EIO)
+        what = f"cannot be written ({reason})"
     return ScratchError(
-        f"the scratch folder {folder} {what}, and the networks need more than "
-        "memory_budget. Make space, choose another folder (TMPDIR, or --out for a "
-        "run), raise memory_budget, or lower depth"
+        f"the scratch folder {folder or tempfile.gettempdir()} {what}, and the "
+        "networks need more than memory_budget. Make space, choose another folder "
+        "(TMPDIR, or --out for a run), raise memory_budget, or lower depth"
     )
 
 
-@dataclasses.dataclass
-class Store:
-    """Columns of equal length, in memory up to `limit` bytes and beyond it on the disk.
+def open_scratch(folder: Path | None) -> int:
+    """The descriptor of a new file without a name in a folder (None: the system's).
 
-    `append` adds rows; `arrays` ends the writing. Only what was written is mapped, so a
-    full disk is an error here and no crash later.
+    The system removes it when nobody looks at it any more, however a process ends.
     """
-
-    dtypes: Mapping[str, Any]
-    limit: int
-
-    def __post_init__(self) -> None:
-        self._parts: dict[str, list[np.ndarray]] = {name: [] for name in self.dtypes}
-        self._files: dict[str, IO[bytes]] = {}
-        self.num_bytes = 0
-        self.num_rows = 0
-
-    def __del__(self) -> None:
-        for file in self._files.values():
-            file.close()
-
-    @property
-    def is_spilled(self) -> bool:
-        return bool(self._files)
-
-    def append(self, **columns: np.ndarray) -> None:
-        rows = {n: np.ascontiguousarray(columns[n], d) for n, d in self._plain.items()}
-        self.num_rows += len(next(iter(rows.values())))
-        self.num_bytes += sum(a.nbytes for a in rows.values())
-        for name, array in rows.items():
-            self._parts[name].append(array)
-        # Joining the parts takes as much again.
-        if self.is_spilled or 2 * self.num_bytes > self.limit:
-            self._spill()
-
-    @property
-    def _plain(self) -> dict[str, np.dtype]:
-        return {n: np.dtype(d).base for n, d in self.dtypes.items()}
-
-    def _spill(self) -> None:
-        try:
-            if not self._files:
-                folder = scratch_folder()
-                folder.mkdir(parents=True, exist_ok=True)
-                _logger.info("networks beyond memory_budget go to %s", folder)
-                for name in self.dtypes:
-                    file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
-                    self._files[name] = file
-            for name, parts in self._parts.items():
-                for array in parts:
-                    _write(self._files[name], array)
-                parts.clear()
-        except OSError as error:
-            raise _sentence(error) from error
-
-    def chunks(self, size: int) -> Iterator[list[np.ndarray]]:
-        """The columns in pieces of no more than `size` rows; as often as wanted."""
-        if not self.is_spilled:
-            for rows in zip(*self._parts.values(), strict=True):
-                for begin in range(0, len(rows[0]), size):
-                    yield [array[begin : begin + size] for array in rows]
-            return
-        for begin in range(0, self.num_rows, size):
-            num = min(size, self.num_rows - begin)
-            yield [self._read(name, begin, num) for name in self.dtypes]
-
-    def _read(self, name: str, begin: int, num: int) -> np.ndarray:
-        dtype = np.dtype(self.dtypes[name])
-        rows = np.empty((num, *dtype.shape), dtype.base)
-        view = rows.reshape(-1).view(np.uint8).data
-        file = self._files[name]
-        file.seek(begin * dtype.itemsize)
-        while view:
-            view = view[file.readinto(view) :]  # pyright: ignore[reportAttributeAccessIssue]
-        return rows
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The columns, read-only where they are on the disk."""
-        result = {}
-        for name, dtype in self.dtypes.items():
-            plain, shape = np.dtype(dtype).base, np.dtype(dtype).shape
-            if self.is_spilled and self.num_rows:
-                file = self._files[name]
-                rows = np.memmap(file, plain, "r", shape=(self.num_rows, *shape)).view(
-                    np.ndarray
-                )
-                file.close()
-            else:
-                parts = self._parts[name]
-                none = np.zeros((0, *shape), plain)
-                rows = parts[0] if len(parts) == 1 else np.concatenate([none, *parts])
-                parts.clear()
-            result[name] = rows
-        return result
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    _logger.info("networks beyond memory_budget go to %s", folder or "the disk")
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        return os.dup(file.fileno())
 
 
-def joined(arrays: list[np.ndarray], limit: int) -> np.ndarray:
+def map_scratch(descriptor: int, dtype: np.dtype, num: int) -> np.ndarray:
+    """The numbers in a scratch file, read-only; the descriptor is closed."""
+    with os.fdopen(descriptor, "rb") as file:
+        if not num:
+            return np.zeros(0, dtype)
+        return np.memmap(file, dtype, "r", shape=(num,)).view(np.ndarray)
+
+
+def is_on_disk(array: np.ndarray) -> bool:
+    """Whether an array looks at a file."""
+    base = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, mmap.mmap)
+
+
+def joined(arrays: list[np.ndarray], limit: int, folder: Path | None) -> np.ndarray:
     """Arrays behind each other; on the disk if they exceed the limit together."""
     if sum(a.nbytes for a in arrays) <= limit:
         return np.concatenate(arrays)
-    store = Store({"rows": (arrays[0].dtype, arrays[0].shape[1:])}, 0)
-    for array in arrays:
-        for begin in range(0, len(array), _ROWS_AT_A_TIME):
-            store.append(rows=array[begin : begin + _ROWS_AT_A_TIME])
-            forget_pages(array)
-    return store.arrays()["rows"]
-
-
-def _write(file: IO[bytes], array: np.ndarray) -> None:
-    view = array.reshape(-1).view(np.uint8).data
-    while view:
-        view = view[file.write(view) :]
+    first = arrays[0]
+    try:
+        with os.fdopen(os.dup(descriptor := open_scratch(folder)), "wb") as file:
+            for array in arrays:
+                for begin in range(0, len(array), _ROWS_AT_A_TIME):
+                    file.write(array[begin : begin + _ROWS_AT_A_TIME].tobytes())
+                    forget_pages(array)
+    except OSError as error:
+        raise scratch_error(error, folder) from error
+    num = sum(a.size for a in arrays)
+    return map_scratch(descriptor, first.dtype, num).reshape(-1, *first.shape[1:])
 
 
 def forget_pages(*arrays: np.ndarray) -> None:

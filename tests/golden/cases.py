@@ -144,7 +144,7 @@ def _discovered(rule: str, name: str, options: dict[str, Any]) -> Case:
         settings |= {"hidden_activation": "tanh", "output_activation": "identity"}
     settings |= {key: options.pop(key) for key in _OF_NETWORK if key in options}
     if "max_quads" in options:
-        settings["max_quads"] = options.pop("max_quads")
+        options.pop("max_quads")  # a setting of version 0.1
     decoder = (
         es_hyperneat(layout, ESRule(**options), **settings)
         if is_es

@@ -6,9 +6,9 @@ import time
 from types import TracebackType
 from typing import Any
 
+from .._resources import Progress
 from ..config import Experiment
 from ..evolve import GenerationRecord, RunDirectory
-from ..substrate import Estimate, Progress
 
 _RECENT = 20
 _LINE_EVERY = 10
@@ -94,11 +94,10 @@ def _title(experiment: Experiment, directory: RunDirectory) -> list[str]:
 def _progress_line(progress: Progress) -> str:
     """How far a long discovery is, and how long it will take, if anybody knows."""
     done = f"{progress.genomes_done} of {progress.num_genomes} genomes"
-    total = None if progress.estimate is None else progress.estimate.queries
-    asked = f"{progress.queries:,}" + (f" of {total:,}" if total else "") + " queries"
+    found = f"{progress.links:,} links"
     left = progress.left
     rest = "not known yet" if left is None else f"about {_duration(left)}"
-    return f"{done}, {asked}, {_duration(progress.seconds)}; still to go: {rest}"
+    return f"{done}, {found}, {_duration(progress.seconds)}; still to go: {rest}"
 
 
 class _PlainLines(_Silent):
@@ -110,12 +109,8 @@ class _PlainLines(_Silent):
         self._last_ever: float | None = None
         self._last_line = 0.0
         self._last_progress = time.monotonic()
-        self._announced: Estimate | None = None
 
     def progress(self, progress: Progress) -> None:
-        if progress.estimate is not None and progress.estimate != self._announced:
-            self._announced = progress.estimate
-            print(f"estimate: {progress.estimate}", flush=True)
         now = time.monotonic()
         if now - max(self._last_progress, self._last_line) > _LINE_SECONDS:
             self._last_progress = now
@@ -190,10 +185,7 @@ class _Live:
         progress = self._progress
         if progress is None or progress.seconds < 2.0:
             return []
-        rows = [("discovering", _progress_line(progress))]
-        if progress.estimate is not None:
-            rows.append(("estimate", str(progress.estimate)))
-        return rows
+        return [("discovering", _progress_line(progress))]
 
     def _rows(self) -> list[tuple[str, str]]:
         record = self._record

@@ -12,7 +12,6 @@ from typing import Any
 
 from ..config import Experiment, load_experiment, load_run
 from ..evolve import GenerationRecord, Result, RunDirectory, StopReason
-from ..substrate import watch_discovery
 from ._cache import use_cache
 from ._display import make_display
 from ._inspect import summary_lines, write_report_at
@@ -117,9 +116,11 @@ def _go(
         experiment, directory, is_quiet=arguments.quiet, is_json=arguments.json
     )
     try:
-        with interruption.watch(), display, watch_discovery(display.progress):
+        with interruption.watch(), display:
             result = experiment.evolve(
-                directory=directory, callbacks=[display.update, interruption.callback]
+                directory=directory,
+                callbacks=[display.update, interruption.callback],
+                on_progress=display.progress,
             )
     except KeyboardInterrupt:
         print(

@@ -5,17 +5,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..decoders import (
+    MAKERS,
     AbstractDecoder,
     CPPNReading,
     Direct,
     FixedSubstrate,
     HyperNEAT,
-    emr_hyperneat,
-    es_hyperneat,
 )
 from ..neat import NEAT, NEATConfig
 from ..problems import PROBLEMS, AbstractProblem
-from ..substrate import EMRRule, ESRule, Layout, WeightMap, line
+from ..substrate import RULES, Layout, WeightMap, line
 from ._settings import Section
 
 _READING = ("dialect", "coordinates", "leo", "precision")
@@ -66,10 +65,13 @@ def build_decoder(section: Section, neat: Section, layout: Layout) -> AbstractDe
             weight_threshold=settings["weight_threshold"],
             **common,
         )
-    common |= _some(settings, ("strategy", "max_quads", "memory_budget"))
-    if section.name == "es":
-        return es_hyperneat(layout, ESRule(**_fields(ESRule, settings)), **common)
-    return emr_hyperneat(layout, EMRRule(**_fields(EMRRule, settings)), **common)
+    rule = RULES[section.name]
+    return MAKERS[section.name](
+        layout,
+        rule(**_fields(rule, settings)),
+        strategy=settings["strategy"],
+        **common,
+    )
 
 
 def fixed_substrate(settings: Mapping[str, Any], layout: Layout) -> FixedSubstrate:

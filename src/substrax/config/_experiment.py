@@ -2,9 +2,10 @@
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from .._resources import Progress
 from .._suggest import suggest
 from ..decoders import AbstractDecoder
 from ..evolve import Callback, Result, RunDirectory, evolve
@@ -36,8 +37,11 @@ _CHANGEABLE = (
     "patience",
     "checkpoint_every",
     "max_cached_bytes",
+    "memory_budget",
+    "threads",
+    "engine",
 )
-_WITHOUT_EFFECT = ("strategy", "max_quads", "memory_budget")
+_WITHOUT_EFFECT = ("strategy",)
 """Settings of decoders that decide about time and memory, never about results."""
 
 
@@ -119,6 +123,7 @@ class Experiment:
 
     def build(self) -> Parts:
         """The objects. Nothing is compiled."""
+        _section_errors("run", lambda run: run.resources, self.run)
         problem = _section_errors("problem", build_problem, self.problem)
         decoder = _section_errors(
             "decoder", build_decoder, self.decoder, self.neat, problem.layout
@@ -131,6 +136,7 @@ class Experiment:
         *,
         directory: RunDirectory | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
+        on_progress: Callable[[Progress], None] | None = None,
     ) -> Result:
         """Runs the experiment; with a directory, see `substrax.evolve.evolve`."""
         parts = self.build()
@@ -142,9 +148,12 @@ class Experiment:
             parts.algorithm,
             parts.decoder,
             parts.problem,
-            **dataclasses.asdict(self.run),
+            **self.run.limits,
             directory=directory,
             callbacks=callbacks,
+            resources=dataclasses.replace(
+                self.run.resources, on_progress=on_progress
+            ),
         )
 
     def check_continues(self, recorded: "Experiment") -> None:

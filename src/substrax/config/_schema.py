@@ -4,23 +4,17 @@ import dataclasses
 import typing
 from typing import Any
 
+from .._resources import ENGINES, Resources
 from .._suggest import suggest
 from ..cppn import COORDINATES, DIALECTS
-from ..decoders import (
-    CPPNReading,
-    Direct,
-    FixedSubstrate,
-    HyperNEAT,
-    emr_hyperneat,
-    es_hyperneat,
-)
+from ..decoders import MAKERS, CPPNReading, Direct, FixedSubstrate, HyperNEAT
 from ..evolve import MAX_CACHED_BYTES
 from ..neat import NEATConfig, presets
 from ..problems import PROBLEMS
 from ..substrate import CONFIGURATIONS, STRATEGIES, Layout, line
 from ._settings import Setting, setting_of
 
-DECODERS = ("direct", "hyperneat", "es", "emr")
+DECODERS = ("direct", "hyperneat", *MAKERS)
 """Names of decoders."""
 
 DEFAULT_DECODER, DEFAULT_PRESET = "emr", "pureples"
@@ -33,7 +27,8 @@ _DERIVED = {"num_inputs", "num_outputs", "maximise", "feed_forward"}
 
 @dataclasses.dataclass(frozen=True)
 class RunSettings:
-    """The section `run`: the seed, and when to stop. See `evolve`."""
+    """The section `run`: the seed, when to stop, and what may be used. See `evolve`
+    and `Resources`."""
 
     seed: int = 0
     generations: int = 100
@@ -42,6 +37,22 @@ class RunSettings:
     patience: int | None = None
     checkpoint_every: int = 1
     max_cached_bytes: int = MAX_CACHED_BYTES
+    memory_budget: str = "auto"
+    threads: int | None = None
+    engine: str = "auto"
+
+    @property
+    def resources(self) -> Resources:
+        """What the run may take; none of it changes results."""
+        return Resources(self.memory_budget, self.threads, engine=self.engine)
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The other arguments of `evolve`."""
+        values = dataclasses.asdict(self)
+        for name in ("memory_budget", "threads", "engine"):
+            del values[name]
+        return values
 
 
 def _of_fields(prefix: str, cls: type, values: Any) -> dict[str, Setting]:
@@ -58,7 +69,9 @@ def _of_fields(prefix: str, cls: type, values: Any) -> dict[str, Setting]:
 
 def run_settings() -> dict[str, Setting]:
     """The section `run`."""
-    return _of_fields("run.", RunSettings, RunSettings())
+    settings = _of_fields("run.", RunSettings, RunSettings())
+    engine = settings["run.engine"]
+    return settings | {"run.engine": dataclasses.replace(engine, choices=ENGINES)}
 
 
 def problem_settings(name: str) -> dict[str, Setting]:
@@ -134,17 +147,11 @@ def decoder_settings(name: str) -> dict[str, Setting]:
         ]
         default = HyperNEAT(FixedSubstrate.layered([line(1, -1.0), line(1, 1.0)]))
     else:
-        make = emr_hyperneat if name == "emr" else es_hyperneat
-        default = make(Layout.spread(1, 1))
-        settings = list(
-            _of_fields("decoder.", type(default.rule), default.rule).values()
-        )
-        if name == "emr":
-            settings = [_with_choices(s) for s in settings]
+        default = MAKERS[name](Layout.spread(1, 1))
+        of_rule = _of_fields("decoder.", type(default.rule), default.rule)
+        settings = [_with_choices(setting) for setting in of_rule.values()]
         settings += [
             Setting(key("strategy"), str, default.strategy, STRATEGIES),
-            Setting(key("max_quads"), int, default.max_quads),
-            Setting(key("memory_budget"), str, default.memory_budget),
         ]
     every = [
         *settings,

@@ -15,6 +15,7 @@ from ._graph import longest_paths as longest_paths
 from ._graph import read_graphs as read_graphs
 from ._interval import Interval as Interval
 from ._kernel import COORDINATES as COORDINATES
+from ._native_programs import hold_programs as hold_programs
 from ._program import Programs as Programs
 from ._program import compile_programs as compile_programs
 from ._query import QueryEngine as QueryEngine

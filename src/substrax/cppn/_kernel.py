@@ -37,9 +37,8 @@ TAIL = BLOCK_SIZES[0]
 COORDINATES = ("x1", "y1", "x2", "y2", "bias", "dx", "dy", "distance")
 """What a CPPN may be given: the two points, 1, their differences and distance."""
 
-START, GENOME, LENGTH, FROM, ORIGIN = range(5)
-"""What a block is: where its answers go, whose it is, how many of them are real, and
-for ranges the first target and the number of the range."""
+START, GENOME, LENGTH = range(3)
+"""What a block is: where its answers go, whose it is, how many of them are real."""
 
 
 class Tables(NamedTuple):
@@ -58,7 +57,7 @@ class Tables(NamedTuple):
 class Plan(NamedTuple):
     """Blocks by size: size s has `blocks[bounds[s]:bounds[s + 1]]`."""
 
-    blocks: Int[Array | np.ndarray, "blocks 5"]
+    blocks: Int[Array | np.ndarray, "blocks 3"]
     bounds: Int[Array | np.ndarray, " bounds"]
 
 
@@ -67,33 +66,6 @@ class Points(NamedTuple):
 
     source: Float[Array | np.ndarray, "questions 2"]
     target: Float[Array | np.ndarray, "questions 2"]
-
-
-class Quads(NamedTuple):
-    """Questions about the four children of cells, seen from fixed points.
-
-    The children lie at `centre` plus or minus `half`, (x, y), in the order (-,-),
-    (-,+), (+,-), (+,+). `fixed` is the source of links, or their target.
-    """
-
-    fixed: Float[Array | np.ndarray, "questions 2"]
-    centre: Float[Array | np.ndarray, "questions 2"]
-    half: Float[Array | np.ndarray, "questions 2"]
-
-
-class Ranges(NamedTuple):
-    """Questions about links from one point each to a range of a table of points."""
-
-    source: Float[Array | np.ndarray, "ranges 2"]
-    target: Float[Array | np.ndarray, "points 2"]
-
-
-class Kind(NamedTuple):
-    """What a question is: how many queries it makes, and whether links go out from
-    the fixed point of quads."""
-
-    num_queries: int = 1
-    is_outgoing: bool = True
 
 
 class Language(NamedTuple):
@@ -106,46 +78,12 @@ class Language(NamedTuple):
 
 
 Lanes = Float[Array, "..."]
-Questions = Points | Quads | Ranges
 
 
-def _ends_of_points(
-    part: Points | Ranges, kind: Kind
-) -> tuple[Lanes, Lanes, Lanes, Lanes]:
-    target = jnp.asarray(part.target)
-    source = jnp.broadcast_to(part.source, target.shape)
-    return source[..., 0], source[..., 1], target[..., 0], target[..., 1]
-
-
-def _ends_of_quads(part: Quads, kind: Kind) -> tuple[Lanes, Lanes, Lanes, Lanes]:
-    def lanes(values: Lanes) -> Lanes:  # [..., 4, questions] to [..., queries]
-        return values.reshape(*values.shape[:-2], -1)
-
-    children = (*part.fixed.shape[:-2], 4, part.fixed.shape[-2])
-    fixed = [
-        lanes(jnp.broadcast_to(part.fixed[..., None, :, axis], children))
-        for axis in range(2)
-    ]
-    moving = []
-    for axis, signs in enumerate(((-1, -1, 1, 1), (-1, 1, -1, 1))):
-        sign = jnp.asarray(signs, part.fixed.dtype)[:, None]
-        sign = jnp.broadcast_to(sign, children)
-        # A product with +-1 is exact, and so is the sum: centres are dyadic.
-        step = sign * jnp.broadcast_to(part.half[..., None, :, axis], children)
-        centre = jnp.broadcast_to(part.centre[..., None, :, axis], children)
-        moving.append(lanes(centre + step))
-    first, second = (fixed, moving) if kind.is_outgoing else (moving, fixed)
-    return first[0], first[1], second[0], second[1]
-
-
-def coordinate_rows(
-    coordinates: tuple[str, ...], part: Questions, kind: Kind
-) -> list[Lanes]:
+def coordinate_rows(coordinates: tuple[str, ...], part: Points) -> list[Lanes]:
     """The CPPN inputs named by `coordinates`, one array each."""
-    if isinstance(part, Quads):
-        x1, y1, x2, y2 = _ends_of_quads(part, kind)
-    else:
-        x1, y1, x2, y2 = _ends_of_points(part, kind)
+    x1, y1 = part.source[..., 0], part.source[..., 1]
+    x2, y2 = part.target[..., 0], part.target[..., 1]
     dx, dy = x2 - x1, y2 - y1
     available = {
         "x1": x1,
@@ -229,44 +167,36 @@ def run_together(
     return lax.fori_loop(0, jnp.max(genome[:, 1]), run_row, values)
 
 
-def _part_of_block(questions: Questions, block: Int[Array, " 5"], num: int):
+def _part_of_block(questions: Points, block: Int[Array, " 3"], num: int) -> Points:
     """The questions of one block."""
-
-    def take(values, start):
-        return lax.dynamic_slice_in_dim(jnp.asarray(values), start, num)
-
-    if isinstance(questions, Ranges):
-        source = jnp.asarray(questions.source)[block[ORIGIN]]
-        return Ranges(source[None], take(questions.target, block[FROM]))
-    return type(questions)(*(take(q, block[START]) for q in questions))
+    return Points(
+        *(
+            lax.dynamic_slice_in_dim(jnp.asarray(q), block[START], num)
+            for q in questions
+        )
+    )
 
 
-def _part_of_blocks(questions: Questions, blocks: Int[Array, "blocks 5"], num: int):
+def _part_of_blocks(
+    questions: Points, blocks: Int[Array, "blocks 3"], num: int
+) -> Points:
     """The questions of several blocks, (blocks, num, 2) each."""
-    offsets = jnp.arange(num, dtype=jnp.int32)[None]
-
-    def take(values, column):
-        where = blocks[:, column, None] + offsets
-        return jnp.take(jnp.asarray(values), where, axis=0, mode="clip")
-
-    if isinstance(questions, Ranges):
-        source = jnp.asarray(questions.source)[blocks[:, ORIGIN]]
-        return Ranges(source[:, None], take(questions.target, FROM))
-    return type(questions)(*(take(q, START) for q in questions))
+    where = blocks[:, START, None] + jnp.arange(num, dtype=jnp.int32)[None]
+    return Points(
+        *(jnp.take(jnp.asarray(q), where, axis=0, mode="clip") for q in questions)
+    )
 
 
-def _run_block_alone(tables, plan, questions, language, kind, size):
+def _run_block_alone(tables, plan, questions, language, size):
     num_outputs = tables.genome.shape[1] - 2
-    num = size // kind.num_queries
-    num_rows = num_outputs * kind.num_queries
 
     def run_block(b, carry):
         result, values = carry
         start = plan.blocks[b, START]
         zero = jnp.zeros_like(start)  # indices must share a dtype, also under x64
         genome = tables.genome[plan.blocks[b, GENOME]]
-        part = _part_of_block(questions, plan.blocks[b], num)
-        rows = coordinate_rows(language.coordinates, part, kind)
+        part = _part_of_block(questions, plan.blocks[b], size)
+        rows = coordinate_rows(language.coordinates, part)
         values = _fill_inputs(values, rows)
         values = run_alone(tables, genome, values, language)
         new = (
@@ -274,27 +204,26 @@ def _run_block_alone(tables, plan, questions, language, kind, size):
             if num_outputs > 1
             else lax.dynamic_slice_in_dim(values, genome[2], 1)
         )
-        new = new.reshape(num_rows, num)
+        new = new.reshape(num_outputs, size)
         # Spare lanes reach into other blocks. After a block of the largest size those
         # are still to come; else what is there is put back.
         if size < BLOCK_SIZES[0]:
-            is_real = jnp.arange(num, dtype=jnp.int32) < plan.blocks[b, LENGTH]
-            old = lax.dynamic_slice(result, (zero, start), (num_rows, num))
+            is_real = jnp.arange(size, dtype=jnp.int32) < plan.blocks[b, LENGTH]
+            old = lax.dynamic_slice(result, (zero, start), (num_outputs, size))
             new = jnp.where(is_real[None], new, old)
         return lax.dynamic_update_slice(result, new, (zero, start)), values
 
     return run_block
 
 
-@functools.partial(jax.jit, static_argnames=("num_answers", "language", "kind"))
+@functools.partial(jax.jit, static_argnames=("num_answers", "language"))
 def _run_blocks_alone(
-    tables, plan, questions, *, num_answers, language, kind
+    tables, plan, questions, *, num_answers, language
 ) -> Float[Array, "rows answers"]:
     dtype = questions[0].dtype
-    num_rows = (tables.genome.shape[1] - 2) * kind.num_queries
-    result = jnp.zeros((num_rows, num_answers), dtype)
+    result = jnp.zeros((tables.genome.shape[1] - 2, num_answers), dtype)
     for s, size in enumerate(BLOCK_SIZES):
-        run_block = _run_block_alone(tables, plan, questions, language, kind, size)
+        run_block = _run_block_alone(tables, plan, questions, language, size)
         # Slots are written before they are read, so blocks may share the memory.
         values = jnp.zeros((language.num_slots, size), dtype)
         result, _ = lax.fori_loop(
@@ -303,27 +232,25 @@ def _run_blocks_alone(
     return result
 
 
-def _run_blocks_together(tables, plan, questions, language, kind, num_blocks):
-    num = WIDE_BLOCK // kind.num_queries
+def _run_blocks_together(tables, plan, questions, language, num_blocks):
     num_outputs = tables.genome.shape[1] - 2
     stop = plan.bounds[-1]
-    offsets = jnp.arange(num, dtype=jnp.int32)[None]
+    offsets = jnp.arange(WIDE_BLOCK, dtype=jnp.int32)[None]
 
     def run_blocks(c, result):
         nth = c * num_blocks + jnp.arange(num_blocks, dtype=jnp.int32)
         blocks = plan.blocks[jnp.minimum(nth, plan.blocks.shape[0] - 1)]
         genome = tables.genome[blocks[:, GENOME]]
         where = blocks[:, START, None] + offsets
-        part = _part_of_blocks(questions, blocks, num)
-        rows = coordinate_rows(language.coordinates, part, kind)
+        part = _part_of_blocks(questions, blocks, WIDE_BLOCK)
+        rows = coordinate_rows(language.coordinates, part)
         values = jnp.zeros((language.num_slots, num_blocks, WIDE_BLOCK), result.dtype)
         values = _fill_inputs(values, rows)
         values = run_together(tables, genome, values, language)
         outputs = jnp.take_along_axis(
             values, genome[:, 2:].T[:, :, None], axis=0, mode="clip"
         )
-        outputs = outputs.reshape(num_outputs, num_blocks, kind.num_queries, num)
-        outputs = outputs.transpose(0, 2, 1, 3).reshape(-1, num_blocks, num)
+        outputs = outputs.reshape(num_outputs, num_blocks, WIDE_BLOCK)
         is_real = (offsets < blocks[:, LENGTH, None]) & (nth[:, None] < stop)
         where = jnp.where(is_real, where, result.shape[1])
         return result.at[:, where].set(outputs, mode="drop")
@@ -347,23 +274,21 @@ def _fits_one_function(coordinates: tuple[str, ...]) -> bool:
 
 
 @functools.partial(
-    jax.jit, static_argnames=("num_answers", "language", "kind", "side_by_side")
+    jax.jit, static_argnames=("num_answers", "language", "side_by_side")
 )
 def run_queries(
     tables: Tables,
     plan: Plan,
-    questions: Questions,
+    questions: Points,
     *,
     num_answers: int,
     language: Language,
-    kind: Kind,
     side_by_side: int,
 ) -> Float[Array, "rows answers"]:
     """CPPN outputs of all questions of a plan.
 
     So many blocks run `side_by_side`, each of `WIDE_BLOCK` queries; or with 0 each
-    alone, by `BLOCK_SIZES`. Row `o * kind.num_queries + q` of the result is output o of
-    each question's query q.
+    alone, by `BLOCK_SIZES`. Row o of the result is output o of each question.
     """
     if not side_by_side:
         result = _run_blocks_alone(
@@ -372,7 +297,6 @@ def run_queries(
             questions,
             num_answers=num_answers,
             language=language,
-            kind=kind,
         )
         # By itself XLA calls a function for every operation of every row, which for a
         # block of 64 queries takes longer than the queries. Attributes that it does not
@@ -382,10 +306,11 @@ def run_queries(
                 result, inlineable="false", xla_cpu_small_call="true"
             )
         return cast(Array, result)
-    num_rows = (tables.genome.shape[1] - 2) * kind.num_queries
-    result = jnp.zeros((num_rows, num_answers), questions[0].dtype)
+    result = jnp.zeros(
+        (tables.genome.shape[1] - 2, num_answers), questions[0].dtype
+    )
     run_blocks = _run_blocks_together(
-        tables, plan, questions, language, kind, side_by_side
+        tables, plan, questions, language, side_by_side
     )
     num_groups = (plan.bounds[-1] + side_by_side - 1) // side_by_side
     return lax.fori_loop(0, num_groups, run_blocks, result)

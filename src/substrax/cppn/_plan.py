@@ -5,16 +5,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Int
 
-from ._kernel import (
-    BLOCK_SIZES,
-    FROM,
-    GENOME,
-    LENGTH,
-    ORIGIN,
-    START,
-    WIDE_BLOCK,
-    Plan,
-)
+from ._kernel import BLOCK_SIZES, GENOME, LENGTH, START, WIDE_BLOCK, Plan
 
 BLOCK_CAPACITIES = (1 << 10, 1 << 15)
 """Blocks that one kernel call takes; a run needs no more than six of all sizes."""
@@ -41,23 +32,18 @@ def plan_blocks(
     genome: Int[np.ndarray, " runs"],
     counts: Int[np.ndarray, " runs"],
     cut: Cut,
-    num_queries: int = 1,
-    first_target: Int[np.ndarray, " runs"] | None = None,
-    min_blocks: int = 0,
 ) -> Plan:
     """Cuts consecutive runs of questions, each of one genome, into blocks.
 
-    Large blocks first. Runs that are ranges have a first target each. There is room for
-    `min_blocks` blocks at least.
+    Large blocks first.
     """
     bounds = np.zeros(len(cut.sizes) + 1, np.int32)
     owners, remainders, lengths = [], [], []
     left = counts
-    for k, (block, least) in enumerate(zip(cut.sizes, cut.least, strict=True)):
-        size = block // num_queries  # a power of two
+    for k, (size, least) in enumerate(zip(cut.sizes, cut.least, strict=True)):
         shift = size.bit_length() - 1
         # One block more if the remainder exceeds `least`.
-        take = (left + (size - 1 - least // num_queries)) >> shift
+        take = (left + (size - 1 - least)) >> shift
         num = int(take.sum())
         bounds[k + 1] = bounds[k] + num
         if not num:
@@ -70,15 +56,12 @@ def plan_blocks(
         lengths.append(np.minimum(remaining, size))
         left = np.maximum(left - (take << shift), 0)
     num_blocks = int(bounds[-1])
-    capacity = next(c for c in BLOCK_CAPACITIES if c >= max(num_blocks, min_blocks))
-    blocks = np.zeros((capacity, 5), np.int32)
+    capacity = next(c for c in BLOCK_CAPACITIES if c >= num_blocks)
+    blocks = np.zeros((capacity, 3), np.int32)
     if num_blocks:
         owner, remaining = np.concatenate(owners), np.concatenate(remainders)
         rows = blocks[:num_blocks]
         rows[:, START] = counts.cumsum().take(owner) - remaining
         rows[:, GENOME] = genome.take(owner)
         rows[:, LENGTH] = np.concatenate(lengths)
-        if first_target is not None:
-            rows[:, FROM] = (first_target + counts).take(owner) - remaining
-            rows[:, ORIGIN] = owner
     return Plan(blocks, bounds)

@@ -1,46 +1,35 @@
 """The query engine: arbitrary batches of (genome, source point, target point).
 
-Everything that turns CPPNs into networks asks through here. The host groups the queries
-by genome where they are scattered, cuts them into blocks and hands chunks of a few
-fixed shapes to the kernel, so that a run compiles two or three kernels and no more.
+The native engine answers them on CPUs. On accelerators, and where it was not built, the
+host groups the queries by genome where they are scattered, cuts them into blocks and
+hands chunks of a few fixed shapes to a kernel of JAX.
 """
 
 import dataclasses
 import functools
-import threading
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
 from jaxtyping import Float, Int
 
 from .._memory import aligned_zeros
-from .._threads import map_in_order
+from .._native import Engine
+from .._resources import Resources
 from .._types import ArrayLike
-from ._kernel import (
-    COORDINATES,
-    TAIL,
-    Kind,
-    Language,
-    Plan,
-    Points,
-    Quads,
-    Questions,
-    Ranges,
-    Tables,
-    run_queries,
-)
-from ._plan import ACCELERATOR, BLOCK_CAPACITIES, CPU, Cut, plan_blocks
+from ._kernel import COORDINATES, TAIL, Language, Points, Tables, run_queries
+from ._native_programs import hold_programs
+from ._plan import ACCELERATOR, CPU, Cut, plan_blocks
 from ._program import Programs
 
 _CHUNK_SIZES = (1 << 15, 1 << 18)
 """Queries that one kernel call takes: a batch is padded to one of these."""
 
-_FEW_POINTS = 1 << 15
-"""The smallest table of points that ranges refer to."""
-
 _MAX_RUNS = 1 << 12
 """Runs (of queries of one genome) that one kernel call takes."""
+
+_NATIVE_RUN = 1 << 14
+"""Queries that one thread of the native engine takes at a time."""
 
 
 T = TypeVar("T")
@@ -54,32 +43,6 @@ def _pad(array: np.ndarray, length: int) -> np.ndarray:
     padded = aligned_zeros((length, *array.shape[1:]), array.dtype)
     padded[: array.shape[0]] = array
     return padded
-
-
-class _Scratch(threading.local):
-    """Buffers of each thread for what it hands to the kernel.
-
-    They are aligned as XLA wants its arguments, which spares it a copy, and used again
-    and again, which spares fresh pages. A chunk's result is awaited before its thread
-    takes the next.
-    """
-
-    def __init__(self) -> None:
-        self.buffers: dict[tuple[str, int, np.dtype], np.ndarray] = {}
-
-    def padded(
-        self, name: str, points: np.ndarray, length: int, dtype: np.dtype
-    ) -> np.ndarray:
-        key = (name, length, dtype)
-        if key not in self.buffers:
-            self.buffers[key] = aligned_zeros((length, 2), dtype)
-        buffer = self.buffers[key]
-        # Lanes behind the end are computed and dropped: any finite point will do.
-        buffer[: points.shape[0]] = points
-        return buffer
-
-
-_scratch = _Scratch()
 
 
 def make_language(programs: Programs, coordinates: tuple[str, ...]) -> Language:
@@ -119,13 +82,15 @@ class QueryEngine:
 
     - `programs`: from `compile_programs`; their dtype is the precision of the engine.
     - `coordinates`: what the CPPN's inputs are, of `COORDINATES`, in input order.
-    - `vectorised`: run blocks side by side (accelerators) or one by one (CPUs). Left
-      out, the default device decides.
+    - `vectorised`: where JAX answers, run blocks side by side (accelerators) or one by
+      one (CPUs). Left out, the default device decides.
+    - `resources`: which engine answers, and how many threads.
     """
 
     programs: Programs
     coordinates: tuple[str, ...] = ("x1", "y1", "x2", "y2", "bias")
     vectorised: bool | None = None
+    resources: Resources = Resources()
 
     def __post_init__(self) -> None:
         for name in self.coordinates:
@@ -152,11 +117,6 @@ class QueryEngine:
             else self.vectorised
         )
         return ACCELERATOR if is_accelerated else CPU
-
-    @property
-    def has_threads(self) -> bool:
-        """Whether it pays to ask from several threads: a CPU has a core for each."""
-        return self._cut is CPU
 
     @functools.cached_property
     def _language(self) -> Language:
@@ -195,9 +155,9 @@ class QueryEngine:
             order = np.argsort(genome, kind="stable")
             genome, source, target = genome[order], source[order], target[order]
             starts, counts = _runs(genome)
-        values = self._ask(
-            genome[starts], counts, Points(source, target), Kind(), is_checked=False
-        )
+        _check_finite(source)
+        _check_finite(target)
+        values = self.query_runs(genome[starts], counts, source, target)
         if order is not None:
             scattered = np.empty_like(values)
             scattered[:, order] = values
@@ -269,130 +229,55 @@ class QueryEngine:
         target: Float[np.ndarray, "queries 2"],
     ) -> Float[np.ndarray, "outputs queries"]:
         """The fast path: queries in runs of one genome each, checked by the caller."""
-        return self._ask(genome, counts, Points(source, target), Kind())
-
-    def query_quads(
-        self,
-        genome: Int[np.ndarray, " runs"],
-        counts: Int[np.ndarray, " runs"],
-        fixed: Float[np.ndarray, "quads 2"],
-        centre: Float[np.ndarray, "quads 2"],
-        half: Float[np.ndarray, "quads 2"],
-        *,
-        outgoing: bool,
-    ) -> Float[np.ndarray, "outputs 4 quads"]:
-        """Outputs at the four children of cells, seen from fixed points.
-
-        The children lie at `centre` plus or minus `half`, (x, y), in the order (-,-),
-        (-,+), (+,-), (+,+). `fixed` is the links' source if `outgoing`, else their
-        target.
-        """
-        quads = Quads(fixed, centre, half)
-        result = self._ask(genome, counts, quads, Kind(4, outgoing))
-        return result.reshape(self.programs.num_outputs, 4, fixed.shape[0])
-
-    def query_ranges(
-        self,
-        genome: Int[np.ndarray, " ranges"],
-        counts: Int[np.ndarray, " ranges"],
-        source: Float[np.ndarray, "ranges 2"],
-        first_target: Int[np.ndarray, " ranges"],
-        target: Float[np.ndarray, "points 2"],
-    ) -> Float[np.ndarray, "outputs queries"]:
-        """Links from one point each to `counts` points of a table from `first_target`.
-
-        Nothing is laid out per query, which suits all pairs of many positions.
-        """
-        total = int(counts.sum())
+        genome, counts = np.asarray(genome), np.asarray(counts)
+        native = self.resources.native if self.vectorised is None else None
+        if native is not None:
+            return self._ask_native(native, genome, counts, source, target)
+        total = source.shape[0]
         result = np.empty((self.programs.num_outputs, total), self.dtype)
-        length = _FEW_POINTS
-        while length < target.shape[0] + TAIL:
-            length *= (
-                16  # each size is a kernel to compile; what is unused costs little
-            )
-        table = self._put(_pad(target.astype(self.dtype, copy=False), length))
-        ends = np.cumsum(counts)
-        for begin, stop, runs, lengths in _chunks(counts, total, 1):
-            skipped = np.maximum(begin - (ends[runs] - counts[runs]), 0)
-            origin = _pad(source[runs].astype(self.dtype), _MAX_RUNS)
-            chunk = next(c for c in _CHUNK_SIZES if c >= stop - begin)
-            plan = plan_blocks(
-                genome[runs],
-                lengths,
-                self._cut,
-                first_target=first_target[runs] + skipped,
-                # One capacity for large chunks: the other would be one kernel more.
-                min_blocks=0 if chunk == _CHUNK_SIZES[0] else BLOCK_CAPACITIES[-1],
-            )
-            questions = Ranges(origin, table)
-            self._run(plan, questions, Kind(), chunk + TAIL, result[:, begin:stop])
+        for begin, stop, runs, lengths in _chunks(counts, total):
+            part = source[begin:stop], target[begin:stop]
+            result[:, begin:stop] = self._run(genome[runs], lengths, *part)
         return result
 
-    def _ask(
-        self,
-        genome: np.ndarray,
-        counts: np.ndarray,
-        questions: Questions,
-        kind: Kind,
-        *,
-        is_checked: bool = True,
-    ) -> np.ndarray:
-        total = questions[0].shape[0]
-        num_rows = self.programs.num_outputs * kind.num_queries
-        result = np.empty((num_rows, total), self.dtype)
-        genome = np.asarray(genome)
-        chunks = list(_chunks(np.asarray(counts), total, kind.num_queries))
+    def _ask_native(
+        self, native: Engine, genome, counts, source, target
+    ) -> Float[np.ndarray, "outputs queries"]:
+        # Long runs are cut, so that all threads have some.
+        pieces = -(-counts // _NATIVE_RUN)
+        owner = np.repeat(np.arange(counts.size), pieces)
+        nth = np.arange(owner.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        first = np.cumsum(counts) - counts
+        begins = first[owner] + nth * _NATIVE_RUN
+        answers = native.module.query(
+            self._held(native),
+            genome[owner].astype(np.int32),
+            np.append(begins, source.shape[0]).astype(np.int64),
+            np.ascontiguousarray(source, self.dtype),
+            np.ascontiguousarray(target, self.dtype),
+            self.resources.num_threads,
+        )
+        return answers.reshape(self.programs.num_outputs, source.shape[0])
 
-        def run(chunk):
-            begin, stop, runs, lengths = chunk
-            part = (begin, stop, genome[runs], lengths)
-            self._run_chunk(questions, kind, is_checked, result, *part)
+    def _held(self, native: Engine) -> Any:
+        return hold_programs(native, self.programs, self.coordinates)
 
-        _ = self._tables, self._language  # made before threads ask for them
-        is_worth_threads = len(chunks) > 1 and self.has_threads
-        for _ in map_in_order(run, chunks, None if is_worth_threads else 1):
-            pass
-        return result
-
-    def _run_chunk(
-        self, questions, kind, is_checked, result, begin, stop, genome, counts
-    ) -> None:
-        size = stop - begin
-        chunk = next(c for c in _CHUNK_SIZES if c >= size * kind.num_queries)
-        length = (chunk + TAIL) // kind.num_queries
-        part = []
-        for k, q in enumerate(questions):
-            part.append(_scratch.padded(str(k), q[begin:stop], length, self.dtype))
-            if not is_checked:
-                _check_finite(part[-1][:size])
-        plan = plan_blocks(genome, counts, self._cut, kind.num_queries)
-        self._run(plan, type(questions)(*part), kind, length, result[:, begin:stop])
-
-    def _run(
-        self,
-        plan: Plan,
-        questions: Questions,
-        kind: Kind,
-        num_answers: int,
-        result: np.ndarray,
-    ) -> None:
-        """One call of the kernel; the first answers go to `result`."""
+    def _run(self, genome, counts, source, target) -> np.ndarray:
+        """One call of the kernel."""
+        size = source.shape[0]
+        length = next(c for c in _CHUNK_SIZES if c >= size) + TAIL
         run = functools.partial(
             run_queries,
             self._tables,
-            plan,
-            questions,
-            num_answers=num_answers,
+            plan_blocks(genome, counts, self._cut),
+            # Lanes behind the end are computed and dropped.
+            Points(*(_pad(p.astype(self.dtype), length) for p in (source, target))),
+            num_answers=length,
             language=self._language,
-            kind=kind,
             side_by_side=self._cut.side_by_side,
         )
-        if self.dtype == np.float64:
-            with jax.enable_x64(True):
-                values = run()
-        else:
-            values = run()
-        result[:] = np.asarray(values)[:, : result.shape[1]]
+        with jax.enable_x64(self.dtype == np.float64):
+            return np.asarray(run())[:, :size]
 
 
 def _check_finite(points: np.ndarray) -> None:
@@ -405,19 +290,19 @@ def _check_finite(points: np.ndarray) -> None:
         raise ValueError("a query point is NaN or infinite; repair the points.")
 
 
-def _chunks(counts: np.ndarray, total: int, num_queries: int):
+def _chunks(counts: np.ndarray, total: int):
     """Cuts a batch where a kernel call is full; a run may span several calls.
 
     Yields the questions from `begin` to `stop`, the runs that they belong to, and how
     many of each run there are.
     """
-    if 0 < total <= _CHUNK_SIZES[-1] // num_queries and counts.size <= _MAX_RUNS:
+    if 0 < total <= _CHUNK_SIZES[-1] and counts.size <= _MAX_RUNS:
         yield 0, total, slice(0, counts.size), counts
         return
     ends = np.cumsum(counts)
     begin = 0
     while begin < total:
-        stop = min(total, begin + _CHUNK_SIZES[-1] // num_queries)
+        stop = min(total, begin + _CHUNK_SIZES[-1])
         first = int(np.searchsorted(ends, begin, side="right"))
         last = int(np.searchsorted(ends, stop, side="left")) + 1
         if last - first > _MAX_RUNS:

@@ -1,11 +1,11 @@
 """Decoders: genome to network. NEAT evolves genomes and knows nothing of them."""
 
-from .._memory import keep_freed_memory as keep_freed_memory
 from ._base import AbstractCPPNDecoder as AbstractCPPNDecoder
 from ._base import AbstractDecoder as AbstractDecoder
 from ._base import CPPNReading as CPPNReading
 from ._cache import NetworkCache as NetworkCache
 from ._direct import Direct as Direct
+from ._discovered import MAKERS as MAKERS
 from ._discovered import Discovered as Discovered
 from ._discovered import emr_hyperneat as emr_hyperneat
 from ._discovered import es_hyperneat as es_hyperneat

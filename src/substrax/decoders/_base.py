@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .._resources import Resources
 from ..cppn import (
     COORDINATES,
     Dialect,
@@ -39,7 +40,9 @@ class AbstractDecoder(abc.ABC):
         """Outputs that a genome for this decoder has."""
 
     @abc.abstractmethod
-    def decode(self, genomes: Genome) -> Networks:
+    def decode(
+        self, genomes: Genome, resources: Resources | None = None
+    ) -> Networks:
         """The networks of a population of genomes (with a leading axis)."""
 
 
@@ -92,9 +95,12 @@ class CPPNReading:
     def engine(self, genomes: Genome) -> QueryEngine:
         return self.ask(self.compile(genomes))
 
-    def ask(self, programs: Programs) -> QueryEngine:
+    def ask(
+        self, programs: Programs, resources: Resources | None = None
+    ) -> QueryEngine:
         """The engine that answers queries of programs of this reading."""
-        return QueryEngine(programs, coordinates=self.coordinates)
+        resources = resources or Resources()
+        return QueryEngine(programs, self.coordinates, resources=resources)
 
 
 class AbstractCPPNDecoder(AbstractDecoder):
@@ -114,11 +120,15 @@ class AbstractCPPNDecoder(AbstractDecoder):
     def num_genome_outputs(self) -> int:
         return self.reading.num_outputs
 
-    def decode(self, genomes: Genome) -> Networks:
-        return self.decode_programs(self.reading.compile(genomes))
+    def decode(
+        self, genomes: Genome, resources: Resources | None = None
+    ) -> Networks:
+        return self.decode_programs(self.reading.compile(genomes), resources)
 
     @abc.abstractmethod
-    def decode_programs(self, programs: Programs) -> Networks:
+    def decode_programs(
+        self, programs: Programs, resources: Resources | None = None
+    ) -> Networks:
         """The networks of CPPNs that `reading` compiled."""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int, UInt8
 
+from .._resources import Resources
 from ..cppn import Programs
 from ..neat import Genome
 from ..network import Networks
@@ -47,14 +48,19 @@ class NetworkCache:
     def __len__(self) -> int:
         return len(self._place)
 
-    def decode(self, decoder: AbstractDecoder, genomes: Genome) -> Networks:
-        """What `decoder.decode(genomes)` returns."""
+    def decode(
+        self,
+        decoder: AbstractDecoder,
+        genomes: Genome,
+        resources: Resources | None = None,
+    ) -> Networks:
+        """What `decoder.decode(genomes, resources)` returns."""
         if not (self.max_bytes and isinstance(decoder, AbstractCPPNDecoder)):
-            return decoder.decode(genomes)
+            return decoder.decode(genomes, resources)
         try:
             configuration = hashlib.blake2b(_bytes_of(decoder)).digest()
         except TypeError:
-            return decoder.decode(genomes)
+            return decoder.decode(genomes, resources)
         programs = decoder.reading.compile(genomes)
         keys = [configuration + content for content in program_contents(programs)]
         # where each genome's network is, built ones behind those that were kept
@@ -65,17 +71,20 @@ class NetworkCache:
             if key not in place:
                 place[key] = first_built + len(missing)
                 missing.append(genome)
-        built = decoder.decode_programs(programs.select(np.array(missing, np.int64)))
+        some = programs.select(np.array(missing, np.int64))
+        built = decoder.decode_programs(some, resources)
         self.num_hits += len(keys) - len(missing)
         if len(missing) < len(keys):
             sources = [built] if self._kept is None else [self._kept, built]
-            networks = _pick(sources, [place[key] for key in keys])
+            networks = _pick(sources, [place[key] for key in keys], resources)
         else:
             networks = built
-        self._keep(networks, keys)
+        self._keep(networks, keys, resources)
         return networks
 
-    def _keep(self, networks: Networks, keys: list[bytes]) -> None:
+    def _keep(
+        self, networks: Networks, keys: list[bytes], resources: Resources | None
+    ) -> None:
         """Forgets what was, and keeps of these networks what fits."""
         size = _sizes(networks) + np.fromiter(map(len, keys), np.int64, len(keys))
         kept: Networks | None = networks
@@ -84,14 +93,16 @@ class NetworkCache:
             order = np.argsort(~again, kind="stable")
             fits = np.cumsum(size[order]) <= self.max_bytes
             some = np.sort(order[fits])
-            kept = _pick([networks], some.tolist()) if some.size else None
+            kept = _pick([networks], some.tolist(), resources) if some.size else None
             keys, size = [keys[k] for k in some], size[some]
         self._kept = kept
         self._place = {key: place for place, key in enumerate(keys)}
         self.num_bytes = int(size.sum())
 
 
-def _pick(sources: list[Networks], places: list[int]) -> Networks:
+def _pick(
+    sources: list[Networks], places: list[int], resources: Resources | None
+) -> Networks:
     """Networks by their places in sources behind each other, as new arrays."""
     starts = np.cumsum([0, *map(len, sources)]).tolist()
     parts = []
@@ -108,7 +119,7 @@ def _pick(sources: list[Networks], places: list[int]) -> Networks:
         first = places[begin] - starts[source]
         parts.append(sources[source].part(first, first + end - begin))
         begin = end
-    return Networks.join(parts)
+    return Networks.join(parts, resources)
 
 
 def _sizes(networks: Networks) -> Int[np.ndarray, " networks"]:

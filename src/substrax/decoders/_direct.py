@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Int
 
+from .._resources import Resources
 from ..cppn import (
     ACTIVATION_NAMES,
     Dialect,
@@ -14,7 +15,7 @@ from ..cppn import (
     read_graphs,
 )
 from ..neat import Genome
-from ..network import Networks
+from ..network import Networks, checked
 from ._base import (
     PRECISIONS,
     AbstractDecoder,
@@ -58,7 +59,9 @@ class Direct(AbstractDecoder):
     def num_genome_outputs(self) -> int:
         return self.num_outputs
 
-    def decode(self, genomes: Genome) -> Networks:
+    def decode(
+        self, genomes: Genome, resources: Resources | None = None
+    ) -> Networks:
         graphs = read_graphs(
             **graph_arrays(genomes),
             num_inputs=self.num_inputs,
@@ -70,7 +73,7 @@ class Direct(AbstractDecoder):
         bounds = np.concatenate([[0], np.cumsum(counts)])
         links = graphs.links
         if self.is_recurrent:
-            rank = np.zeros(graphs.node_id.size, np.int64)
+            rank = np.zeros(graphs.node_id.size, np.int32)
         else:
             rank = evaluation_depths(links, graphs.node_id.size)
         # Sums are taken by source within each target, whatever the genes' order.
@@ -78,15 +81,15 @@ class Direct(AbstractDecoder):
         first = bounds[links.genome[order]]
         link_counts = np.bincount(links.genome, minlength=num)
         is_input = graphs.is_input
-        return Networks(
+        networks = Networks(
             num_inputs=self.num_inputs,
             num_outputs=self.num_outputs,
             node_bounds=bounds,
             node_activation=np.where(
                 is_input, activation_id("identity"), graphs.activation
-            ),
+            ).astype(np.int32),
             node_bias=np.where(is_input, 0, graphs.bias).astype(graphs.bias.dtype),
-            node_rank=rank,
+            node_rank=rank.astype(np.int32),
             node_point=np.full((graphs.node_id.size, 2), np.nan),
             link_bounds=np.concatenate([[0], np.cumsum(link_counts)]),
             link_source=(links.source[order] - first).astype(np.int32),
@@ -98,6 +101,7 @@ class Direct(AbstractDecoder):
             activation_ids=self._activation_ids(graphs.activation[~is_input]),
             steps=self.steps,
         )
+        return checked(networks)
 
     def _activation_ids(self, used: Int[np.ndarray, " nodes"]) -> tuple[int, ...]:
         names = [ACTIVATION_NAMES[a] for a in np.unique(used)]

@@ -6,12 +6,12 @@ import itertools
 import numpy as np
 from jaxtyping import Float, Int
 
+from .._resources import Resources
 from .._types import ArrayLike
-from ..cppn import Programs, longest_paths
-from ..network import Networks
-from ..substrate import Layout, WeightMap, Wiring
+from ..cppn import Programs, activation_id, longest_paths
+from ..network import Networks, checked, silence_unfed
+from ..substrate import Layout, NetworkSettings, WeightMap, express
 from ._base import AbstractCPPNDecoder, CPPNReading, activation_set
-from ._discovered import networks_of
 
 _MAX_QUERIES = 1 << 21
 
@@ -30,6 +30,11 @@ class FixedSubstrate:
     target: Int[np.ndarray, " links"]
     rank: Int[np.ndarray, " nodes"]
     """Order of evaluation, or all equal if links form cycles."""
+
+    @property
+    def points(self) -> Float[np.ndarray, "nodes 2"]:
+        """Where nodes lie, by their numbers."""
+        return np.concatenate([self.layout.points, self.hidden])
 
     @property
     def is_acyclic(self) -> bool:
@@ -182,20 +187,51 @@ class HyperNEAT(AbstractCPPNDecoder):
     steps: int = 8
 
     def __post_init__(self) -> None:
-        activation_set([self.hidden_activation, self.output_activation])
+        self._settings()
         if not (np.isfinite(self.weight_threshold) and self.weight_threshold >= 0):
             raise ValueError(
                 "weight_threshold must be a number of at least 0, not "
                 f"{self.weight_threshold}."
             )
-        if self.steps < 1:
-            raise ValueError(f"steps must be positive, not {self.steps}.")
 
-    def decode_programs(self, programs: Programs) -> Networks:
-        engine = self.reading.ask(programs)
-        num = engine.programs.num_genomes
+    def decode_programs(
+        self, programs: Programs, resources: Resources | None = None
+    ) -> Networks:
+        resources = resources or Resources()
+        native = resources.native
+        if native is None:
+            return self._express_on_device(programs, resources)
         substrate = self.substrate
-        points = np.concatenate([substrate.layout.points, substrate.hidden])
+        found = express(
+            native,
+            programs,
+            self.reading.coordinates,
+            substrate.layout,
+            native.module.FixedSettings.make(
+                point=np.ascontiguousarray(substrate.points),
+                rank=substrate.rank.astype(np.int32),
+                source=substrate.source.astype(np.int32),
+                target=substrate.target.astype(np.int32),
+                weight_threshold=self.weight_threshold,
+            ),
+            self.weight_map,
+            self._settings(),
+            is_acyclic=substrate.is_acyclic,
+            depth=None,
+            resources=resources,
+        )
+        return found.networks
+
+    def _settings(self) -> NetworkSettings:
+        return NetworkSettings(
+            self.hidden_activation, self.output_activation, self.steps
+        )
+
+    def _express_on_device(self, programs: Programs, resources: Resources) -> Networks:
+        engine = self.reading.ask(programs, resources)
+        num = programs.num_genomes
+        substrate = self.substrate
+        points = substrate.points
         source, target = points[substrate.source], points[substrate.target]
         num_links = len(source)
         at_once = max(1, _MAX_QUERIES // max(1, num_links))
@@ -225,26 +261,33 @@ class HyperNEAT(AbstractCPPNDecoder):
         self, genome: np.ndarray, link: np.ndarray, weight: np.ndarray, num: int
     ) -> Networks:
         substrate = self.substrate
-        num_hidden = len(substrate.hidden)
+        num_inputs, num_outputs = (
+            len(substrate.layout.inputs),
+            len(substrate.layout.outputs),
+        )
+        activation = np.full(substrate.rank.size, activation_id(self.hidden_activation))
+        activation[:num_inputs] = activation_id("identity")
+        outputs = slice(num_inputs, num_inputs + num_outputs)
+        activation[outputs] = activation_id(self.output_activation)
         counts = np.bincount(genome, minlength=num)
-        wiring = Wiring(
-            layout=substrate.layout,
-            hidden_bounds=np.arange(num + 1) * num_hidden,
-            hidden_point=np.tile(substrate.hidden, (num, 1)),
+        networks = Networks(
+            num_inputs=num_inputs,
+            num_outputs=num_outputs,
+            node_bounds=np.arange(num + 1) * substrate.rank.size,
+            node_activation=np.tile(activation, num).astype(np.int32),
+            node_bias=np.zeros(num * substrate.rank.size, weight.dtype),
+            node_rank=np.tile(substrate.rank, num).astype(np.int32),
+            node_point=np.tile(substrate.points, (num, 1)),
             link_bounds=np.concatenate([[0], np.cumsum(counts)]),
             link_source=substrate.source[link].astype(np.int32),
             link_target=substrate.target[link].astype(np.int32),
             link_weight=weight,
             num_found=np.full(num, -1),  # nobody looked: the user gave them
-            num_queries=num * substrate.source.size,
-            query_seconds=0.0,
-        )
-        networks = networks_of(
-            wiring,
-            self.hidden_activation,
-            self.output_activation,
-            self.reading.dialect,
             is_acyclic=substrate.is_acyclic,
+            dialect=self.reading.dialect,
+            activation_ids=activation_set(
+                [self.hidden_activation, self.output_activation]
+            ),
             steps=self.steps,
         )
-        return dataclasses.replace(networks, node_rank=np.tile(substrate.rank, num))
+        return checked(silence_unfed(networks))

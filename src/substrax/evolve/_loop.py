@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from .._memory import scratch_in
-from ..decoders import AbstractDecoder, NetworkCache, keep_freed_memory
+from .._resources import Resources
+from ..decoders import AbstractDecoder, NetworkCache
 from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
 from ..network import Networks
 from ..problems import AbstractProblem
@@ -91,6 +92,7 @@ def evolve(
     directory: RunDirectory | str | os.PathLike[str] | None = None,
     checkpoint_every: int = 1,
     max_cached_bytes: int = MAX_CACHED_BYTES,
+    resources: Resources | None = None,
 ) -> Result:
     """Evolves networks for a problem until there is a reason to stop.
 
@@ -112,6 +114,8 @@ def evolve(
     - `max_cached_bytes`: how much memory networks may take that are kept for genomes
       that come again (see `NetworkCache`); 0 keeps none. It changes time, never
       results.
+    - `resources`: memory, threads, scratch folder and engine; none of them changes
+      results.
     """
     limits = _Limits(
         generations,
@@ -120,14 +124,24 @@ def evolve(
         patience,
     )
     _check(algorithm, decoder, problem, limits, checkpoint_every, max_cached_bytes)
-    keep_freed_memory()
     cache = NetworkCache(max_cached_bytes)
-    run = _Run(algorithm, decoder, problem, seed, limits, tuple(callbacks), cache)
+    run = _Run(
+        algorithm,
+        decoder,
+        problem,
+        seed,
+        limits,
+        tuple(callbacks),
+        cache,
+        resources or Resources(),
+    )
     if directory is None:
         return run.go(run.start(), [], None, checkpoint_every)
     if not isinstance(directory, RunDirectory):
         directory = RunDirectory.create(directory, seed=seed)
-    with directory.lock(), scratch_in(directory.path / SCRATCH):
+    with directory.lock(), scratch_in(directory.path / SCRATCH) as scratch:
+        if run.resources.scratch is None:
+            run.resources = dataclasses.replace(run.resources, scratch=scratch)
         state, history = run.restore(directory)
         return run.go(state, history, directory, checkpoint_every)
 
@@ -194,10 +208,11 @@ class _Run:
         limits: _Limits,
         callbacks: tuple[Callback, ...],
         cache: NetworkCache,
+        resources: Resources,
     ) -> None:
         self.algorithm, self.decoder, self.problem = algorithm, decoder, problem
         self.seed, self.limits, self.callbacks = seed, limits, callbacks
-        self.cache = cache
+        self.cache, self.resources = cache, resources
         self.key_init, self.key_run = jax.random.split(jax.random.key(seed))
 
     def tell(
@@ -238,7 +253,8 @@ class _Run:
         if not np.isfinite(state.best_score):
             return None
         genome = jax.tree.map(jnp.asarray, state.best_genome)
-        network = self.decoder.decode(jax.tree.map(lambda x: x[None], genome))
+        alone = jax.tree.map(lambda x: x[None], genome)
+        network = self.decoder.decode(alone, self.resources)
         return Best(
             fitness=float(state.best_score),
             generation=int(state.last_improved),
@@ -255,8 +271,11 @@ class _Run:
         key = jax.random.fold_in(self.key_run, number)
         key_fitness, key_tell = jax.random.split(key)
         num_hits = self.cache.num_hits
-        networks = self.cache.decode(self.decoder, self.algorithm.ask(state))
-        fitness = np.asarray(self.problem.fitness(networks, key=key_fitness))
+        genomes = self.algorithm.ask(state)
+        networks = self.cache.decode(self.decoder, genomes, self.resources)
+        fitness = np.asarray(
+            self.problem.fitness(networks, key=key_fitness, resources=self.resources)
+        )
         if fitness.shape != (len(networks),):
             raise ValueError(
                 f"the problem's fitness has the shape {fitness.shape}; it needs one "

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._memory import forget_pages, joined, read_budget
+from .._memory import forget_pages, joined
+from .._resources import Resources
 from ..cppn import ACTIVATION_NAMES, Dialect
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ class Networks:
     """Activations that may occur; kernels are compiled for these."""
     steps: int = 1
     """Synchronous updates that a network with cycles makes for one input."""
-    memory_budget: str | int = "auto"
-    """What evaluation stays below: bytes, `2GiB`, or half of what is free (`auto`)."""
 
     def __len__(self) -> int:
         return self.node_bounds.shape[0] - 1
@@ -74,7 +73,7 @@ class Networks:
         """Networks `begin` to `stop - 1`."""
         nodes = slice(self.node_bounds[begin], self.node_bounds[stop])
         links = slice(self.link_bounds[begin], self.link_bounds[stop])
-        return dataclasses.replace(
+        part = dataclasses.replace(
             self,
             node_bounds=self.node_bounds[begin : stop + 1] - self.node_bounds[begin],
             node_activation=self.node_activation[nodes],
@@ -87,6 +86,7 @@ class Networks:
             link_weight=self.link_weight[links],
             num_found=self.num_found[begin:stop],
         )
+        return checked(part) if is_checked(self) else part
 
     def __getitem__(self, index: int) -> "Networks":
         """One network, as a population of one."""
@@ -99,7 +99,9 @@ class Networks:
         return (self[g] for g in range(len(self)))
 
     @staticmethod
-    def join(parts: "list[Networks]") -> "Networks":
+    def join(
+        parts: "list[Networks]", resources: Resources | None = None
+    ) -> "Networks":
         """Networks of several populations of the same kind, behind each other."""
         if not parts:
             raise ValueError("joining needs at least one population of networks.")
@@ -114,10 +116,11 @@ class Networks:
         nodes = np.cumsum([0, *(p.node_bounds[-1] for p in parts)])
         links = np.cumsum([0, *(p.link_bounds[-1] for p in parts)])
 
-        limit = read_budget(first.memory_budget) // 16
+        resources = resources or Resources()
+        limit, folder = resources.budget // 16, resources.scratch
 
         def together(name: str) -> np.ndarray:
-            return joined([getattr(p, name) for p in parts], limit)
+            return joined([getattr(p, name) for p in parts], limit, folder)
 
         def bounds(name: str, offsets: np.ndarray) -> np.ndarray:
             shifted = [
@@ -126,7 +129,7 @@ class Networks:
             ]
             return np.concatenate([*shifted, offsets[-1:]])
 
-        return dataclasses.replace(
+        whole = dataclasses.replace(
             first,
             node_bounds=bounds("node_bounds", nodes),
             link_bounds=bounds("link_bounds", links),
@@ -140,6 +143,7 @@ class Networks:
                 )
             },
         )  # fmt: skip
+        return checked(whole) if all(map(is_checked, parts)) else whole
 
     def link_slices(self, size: int) -> Iterator[slice]:
         """All links in runs of `size`; what lies on the disk takes the memory of one
@@ -158,6 +162,17 @@ class Networks:
 
     def activation_name(self, node: int) -> str:
         return ACTIVATION_NAMES[int(self.node_activation[node])]
+
+
+def checked(networks: Networks) -> Networks:
+    """The same networks, which are known to be sound; see `check_networks`."""
+    object.__setattr__(networks, "_is_checked", True)
+    return networks
+
+
+def is_checked(networks: Networks) -> bool:
+    # No field: what `dataclasses.replace` makes of them is to be checked again.
+    return getattr(networks, "_is_checked", False)
 
 
 def silence_unfed(networks: Networks) -> Networks:

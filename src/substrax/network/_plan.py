@@ -7,14 +7,16 @@ so that neither the chunks nor the neighbours change a bit.
 """
 
 import functools
+import itertools
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
+from .._memory import show_bytes
 from ..cppn import Dialect, activation_functions
 from ._networks import Networks
 
@@ -189,13 +191,34 @@ def functions_of(networks: Networks) -> dict[str, Any]:
     return {"activation_ids": networks.activation_ids, "dialect": networks.dialect}
 
 
-def make_plan(
-    networks: Networks, activated: Bool[np.ndarray, " nodes"] | None = None
-) -> Plan:
-    """The plan of a batch, in few different sizes.
+_PLAN_BYTES = 128
+"""What a link or a node takes in a plan and while that is made."""
 
-    It puts all nodes but inputs through their functions, or those of `activated`.
+
+def runs_that_fit(networks: Networks, budget: int) -> list[tuple[int, int]]:
+    """Runs of networks whose plans fit the memory, all of (almost) one length.
+
+    For whoever makes plans of whole populations and compiles for their numbers.
     """
+    total = len(networks)
+    num_bytes = (networks.link_bounds + networks.node_bounds) * _PLAN_BYTES
+    most = int(np.diff(num_bytes).max(initial=0))
+    if most > budget:
+        raise ValueError(
+            f"a network of {networks.num_links.max():,} links needs about "
+            f"{show_bytes(most)} inside a JAX function, more than memory_budget "
+            f"({show_bytes(budget)}). Raise memory_budget, or lower depth."
+        )
+    length = total
+    while True:
+        bounds = np.append(np.arange(0, total, max(length, 1)), total)
+        if (np.diff(num_bytes[bounds]) <= budget).all():
+            return list(itertools.pairwise(bounds.tolist()))
+        length = -(-length // 2)
+
+
+def make_plan(networks: Networks) -> Plan:
+    """The plan of a batch, in few different sizes."""
     num = len(networks)
     node_offset = networks.node_bounds[:-1]
     num_nodes = int(networks.node_bounds[-1])
@@ -234,7 +257,7 @@ def make_plan(
     link_target[place] = target[order]
     link_weight[place] = weight[order]
 
-    nodes = np.flatnonzero(~is_input if activated is None else ~is_input & activated)
+    nodes = np.flatnonzero(~is_input)
     nodes = nodes[_stable_argsort(rank[nodes], num_ranks)]
     place, node_bounds = _cut(rank[nodes], num_ranks, _NODE_CHUNKS[1])
     bounds_size = round_up(num_ranks + 1, 64)

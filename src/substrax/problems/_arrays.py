@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._types import ArrayLike
+from .._resources import Resources
 from ..network import Networks
 from ..substrate import Layout
 from ._base import (
@@ -184,14 +185,20 @@ class ArrayProblem(AbstractProblem):
             object.__setattr__(self, field, value)
 
     def fitness(
-        self, networks: Networks, *, key: Key[Array, ""]
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         check_networks(self, networks)
         inputs, targets = self.inputs, self.targets
         if self.samples_per_generation is not None:
             some = draw_samples(key, self.samples_per_generation, len(inputs))
             inputs, targets = inputs[some], targets[some]
-        return 1.0 - mean_loss(networks, inputs, targets, self.loss, self.chunk_size)
+        return 1.0 - mean_loss(
+            networks, inputs, targets, self.loss, self.chunk_size, resources
+        )
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)

@@ -6,6 +6,7 @@ import math
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from .._resources import Resources
 from ..network import Networks
 from ..substrate import Layout
 
@@ -33,7 +34,11 @@ class AbstractProblem(abc.ABC):
 
     @abc.abstractmethod
     def fitness(
-        self, networks: Networks, *, key: Key[Array, ""]
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         """One number for each network; larger is better.
 
@@ -42,6 +47,7 @@ class AbstractProblem(abc.ABC):
         - `networks`: the whole population, of any size.
         - `key`: the key of this generation, the same for all its networks.
           Problems without chance ignore it.
+        - `resources`: what evaluation may take; pass it on to `evaluate`.
 
         **Returns:** the fitness in 64 bits. A network with an output that is NaN or
         infinite gets NaN, which NEAT counts as failed; the others are not touched.

@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Key
 
+from .._resources import Resources
 from ..network import Networks
 from ..substrate import Layout
 from ._base import AbstractProblem, check_networks, check_positive, check_single
@@ -162,11 +163,15 @@ class CartPole(AbstractProblem):
         return Layout.spread(4 if self.has_velocities else 2, 2)
 
     def fitness(
-        self, networks: Networks, *, key: Key[Array, ""]
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         check_networks(self, networks)
         fn = _balance(self.num_episodes, self.max_steps, self.has_velocities)
-        steps = run_population(fn, networks, key)
+        steps = run_population(fn, networks, key, resources)
         return steps / (self.num_episodes * self.max_steps)
 
     def measures(self, network: Networks) -> dict[str, float]:

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from .._resources import Resources
 from ..network import Networks, runs_that_fit
 from ..substrate import Layout
 from ._base import (
@@ -26,14 +27,18 @@ NetworkFitness = Callable[[NetworkFunction, Key[Array, ""]], Any]
 
 
 def run_population(
-    fn: NetworkFitness, networks: Networks, key: Key[Array, ""]
+    fn: NetworkFitness,
+    networks: Networks,
+    key: Key[Array, ""],
+    resources: Resources | None = None,
 ) -> Float[np.ndarray, " networks"]:
     """`fn` of each network with the same key, compiled."""
     if not len(networks):
         return np.zeros(0)
     parts = []
     with jax.enable_x64(networks.dtype == np.float64):
-        for begin, stop in runs_that_fit(networks):
+        budget = (resources or Resources()).budget
+        for begin, stop in runs_that_fit(networks, budget):
             functions = network_functions(networks.part(begin, stop))
             values = _compiled(fn, stop - begin)(functions, key)
             parts.append(np.asarray(values, np.float64))
@@ -84,10 +89,14 @@ class FunctionProblem(AbstractProblem):
         check_target(self.target)
 
     def fitness(
-        self, networks: Networks, *, key: Key[Array, ""]
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         check_networks(self, networks)
-        return run_population(self.fn, networks, key)
+        return run_population(self.fn, networks, key, resources)
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)

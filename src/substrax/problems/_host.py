@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._types import ArrayLike
+from .._resources import Resources
 from ..network import Networks
 from ..substrate import Layout
 from ._base import (
@@ -54,7 +55,11 @@ class HostProblem(AbstractProblem):
         check_target(self.target)
 
     def fitness(
-        self, networks: Networks, *, key: Key[Array, ""]
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         check_networks(self, networks)
         values = np.asarray(self.fn(networks, key), np.float64)

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from .._resources import Resources
 from ..network import Networks
 from ..substrate import Layout
 from ._base import AbstractProblem, check_networks, check_single
@@ -48,11 +49,15 @@ class XOR(AbstractProblem):
         return Layout.spread(3, 1)
 
     def fitness(
-        self, networks: Networks, *, key: Key[Array, ""]
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         del key
         check_networks(self, networks)
-        return 1.0 - mean_loss(networks, *_truth_table(2), squared, _ALL)
+        return 1.0 - mean_loss(networks, *_truth_table(2), squared, _ALL, resources)
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)
@@ -95,11 +100,16 @@ class Parity(AbstractProblem):
         return Layout.spread(self.num_bits + 1, 1)
 
     def fitness(
-        self, networks: Networks, *, key: Key[Array, ""]
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         del key
         check_networks(self, networks)
-        return 1.0 - mean_loss(networks, *_truth_table(self.num_bits), squared, _ALL)
+        table = _truth_table(self.num_bits)
+        return 1.0 - mean_loss(networks, *table, squared, _ALL, resources)
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from .._resources import Resources
 from ..network import Networks, evaluate
 
 LossFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -75,11 +76,15 @@ LOSSES: dict[str, LossFunction] = {
 
 
 def _outputs(
-    networks: Networks, inputs: Float[np.ndarray, "samples inputs"], chunk_size: int
+    networks: Networks,
+    inputs: Float[np.ndarray, "samples inputs"],
+    chunk_size: int,
+    resources: Resources | None,
 ) -> Iterator[tuple[int, Float[np.ndarray, "networks samples outputs"]]]:
     """Outputs in 64 bits, chunk by chunk of samples, with each chunk's first sample."""
     for first in range(0, len(inputs), chunk_size):
-        values = evaluate(networks, inputs[first : first + chunk_size])
+        some = inputs[first : first + chunk_size]
+        values = evaluate(networks, some, resources=resources)
         yield first, values.astype(np.float64)
 
 
@@ -89,6 +94,7 @@ def mean_loss(
     targets: Float[np.ndarray, "samples outputs"],
     loss: LossFunction,
     chunk_size: int,
+    resources: Resources | None = None,
 ) -> Float[np.ndarray, " networks"]:
     """The mean loss of each network; NaN for one with an output that is not finite.
 
@@ -97,7 +103,7 @@ def mean_loss(
     """
     chunk_size = -(-chunk_size // _BLOCK) * _BLOCK
     total = np.zeros(len(networks))
-    for first, values in _outputs(networks, inputs, chunk_size):
+    for first, values in _outputs(networks, inputs, chunk_size, resources):
         wanted = targets[first : first + values.shape[1]]
         is_finite = np.isfinite(values).all(axis=2)
         with np.errstate(all="ignore"):  # what is not finite is dealt with below
@@ -116,13 +122,16 @@ def mean_loss(
 
 
 def scores_of(
-    networks: Networks, inputs: Float[np.ndarray, "samples inputs"], chunk_size: int
+    networks: Networks,
+    inputs: Float[np.ndarray, "samples inputs"],
+    chunk_size: int,
+    resources: Resources | None = None,
 ) -> Iterator[tuple[int, Float[np.ndarray, "networks samples"]]]:
     """The only output of each network for all samples, some networks at a time."""
     step = max(1, _MAX_VALUES // max(1, len(inputs)))
     for begin in range(0, len(networks), step):
         part = networks.part(begin, min(begin + step, len(networks)))
-        chunks = _outputs(part, inputs, chunk_size)
+        chunks = _outputs(part, inputs, chunk_size, resources)
         yield begin, np.concatenate([values[:, :, 0] for _, values in chunks], axis=1)
 
 

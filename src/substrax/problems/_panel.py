@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from .._resources import Resources
 from ..network import Networks
 from ..substrate import Layout
 from ._arrays import check_samples
@@ -137,7 +138,11 @@ class Panel(AbstractProblem):
         )
 
     def fitness(
-        self, networks: Networks, *, key: Key[Array, ""]
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         check_networks(self, networks)
         inputs, labels = self.train
@@ -146,9 +151,9 @@ class Panel(AbstractProblem):
             inputs, labels = inputs[some], labels[some]
         if self.score == "squared":
             return 1.0 - mean_loss(
-                networks, inputs, labels[:, None], squared, self.chunk_size
+                networks, inputs, labels[:, None], squared, self.chunk_size, resources
             )
-        return self._auc(networks, inputs, labels)
+        return self._auc(networks, inputs, labels, resources)
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)
@@ -161,10 +166,15 @@ class Panel(AbstractProblem):
         }
 
     def _auc(
-        self, networks: Networks, inputs: np.ndarray, labels: np.ndarray
+        self,
+        networks: Networks,
+        inputs: np.ndarray,
+        labels: np.ndarray,
+        resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         result = np.empty(len(networks))
-        for begin, scores in scores_of(networks, inputs, self.chunk_size):
+        some = scores_of(networks, inputs, self.chunk_size, resources)
+        for begin, scores in some:
             for k, of_one in enumerate(scores):
                 result[begin + k] = auc(of_one, labels)
         return result

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from .._resources import Resources
 from ..network import Networks, evaluate
 from ..substrate import Layout
 from ._base import AbstractProblem, check_networks, check_single
@@ -97,11 +98,15 @@ class Retina(AbstractProblem):
         return Layout(inputs, [(-0.5, 1.0), (0.5, 1.0)])
 
     def fitness(
-        self, networks: Networks, *, key: Key[Array, ""]
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         del key
         check_networks(self, networks)
-        return _score(*self._answers(networks))
+        return _score(*self._answers(networks, resources))
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)
@@ -112,8 +117,11 @@ class Retina(AbstractProblem):
             "right_accuracy": float(is_hit[:, 1].mean()),
         }
 
-    def _answers(self, networks: Networks) -> tuple[np.ndarray, np.ndarray]:
+    def _answers(
+        self, networks: Networks, resources: Resources | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         inputs, targets = retina_patterns()
         if self.has_bias:
             inputs = np.column_stack([inputs, np.ones(len(inputs))])
-        return evaluate(networks, inputs).astype(np.float64), targets
+        outputs = evaluate(networks, inputs, resources=resources)
+        return outputs.astype(np.float64), targets

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from .._resources import Resources
 from ..decoders import AbstractDecoder
 from ..neat import Genome
 from ..network import Networks, evaluate
@@ -138,11 +139,15 @@ class VisualDiscrimination(AbstractProblem):
         )
 
     def fitness(
-        self, networks: Networks, *, key: Key[Array, ""]
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         del key
         check_networks(self, networks)
-        score = np.maximum(0.0, 1.0 - self._squared_distances(networks) / _WORST)
+        score = np.maximum(0.0, 1.0 - self._squared_distances(networks, resources) / _WORST)
         return score.mean(axis=1)
 
     def measures(self, network: Networks) -> dict[str, float]:
@@ -156,7 +161,7 @@ class VisualDiscrimination(AbstractProblem):
         }
 
     def _squared_distances(
-        self, networks: Networks
+        self, networks: Networks, resources: Resources | None = None
     ) -> Float[np.ndarray, "networks trials"]:
         """From choice to centre, in cells; NaN where an output is not finite."""
         trials = _evolution_trials() if self.trials == "evolution" else _all_trials()
@@ -171,7 +176,7 @@ class VisualDiscrimination(AbstractProblem):
             share = max(1, (1 << 24) // fields.size)
             for begin in range(0, len(networks), share):
                 part = networks.part(begin, min(begin + share, len(networks)))
-                outputs = evaluate(part, fields)
+                outputs = evaluate(part, fields, resources=resources)
                 row, column = np.divmod(outputs.argmax(axis=2), self.resolution)
                 squared = (column - centre[:, 0]) ** 2 + (row - centre[:, 1]) ** 2
                 result[begin : begin + share, first : first + step] = np.where(

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from .._resources import Resources
 from ..network import Networks, evaluate
 from ..substrate import Layout, rectangle
 from ._base import AbstractProblem, check_networks, check_single
@@ -67,11 +68,15 @@ class VisualSmall(AbstractProblem):
         return Layout(inputs, [[0.0, 1.0]])
 
     def fitness(
-        self, networks: Networks, *, key: Key[Array, ""]
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         del key
         check_networks(self, networks)
-        outputs, targets = self._answers(networks)
+        outputs, targets = self._answers(networks, resources)
         with np.errstate(over="ignore", invalid="ignore"):
             score = 1.0 - squared(outputs, targets).mean(axis=1)
         is_perfect = is_right(outputs, targets).all(axis=(1, 2))
@@ -82,8 +87,11 @@ class VisualSmall(AbstractProblem):
         check_single(self, network)
         return {"accuracy": float(is_right(*self._answers(network)).mean())}
 
-    def _answers(self, networks: Networks) -> tuple[np.ndarray, np.ndarray]:
+    def _answers(
+        self, networks: Networks, resources: Resources | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         inputs, targets = small_fields()
         if self.has_bias:
             inputs = np.column_stack([inputs, np.ones(len(inputs))])
-        return evaluate(networks, inputs).astype(np.float64), targets
+        outputs = evaluate(networks, inputs, resources=resources)
+        return outputs.astype(np.float64), targets

@@ -9,7 +9,7 @@ import numpy as np
 from ..decoders import AbstractDecoder, Direct, Discovered, HyperNEAT
 from ..evolve import Best
 from ..network import describe
-from ..substrate import ESRule, Layout
+from ..substrate import Layout
 from ._fields import MAX_PANELS, plot_fields, shown_terminals
 from ._graph import plot_genome
 from ._grid import MAX_LEVELS, MAX_SOURCES, plot_grid
@@ -151,19 +151,12 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
     grid = plot_grid(decoder, genome, best.network)
     if grid is not None:
         assert isinstance(decoder, Discovered)
-        is_tree = isinstance(decoder.rule, ESRule)
         num_levels = min(decoder.rule.depth + 1, MAX_LEVELS)
-        rule = (
-            "Coloured cells are those that the quadtree has"
-            if is_tree
-            else "Coloured cells are active: their parent is, and the pattern varies "
-            "enough over them and their siblings"
-        )
         yield Picture(
             "grid",
             "grid",
             "Active cells, level by level",
-            f"{rule}. The colour is the weight seen from the cross, a black dot a "
+            f"{decoder.rule.cells_caption}. The colour is the weight seen from the cross, a black dot a "
             "link. The last row counts the inputs for which a cell is active; orange "
             "dots are hidden nodes of the network."
             + _chosen(decoder, MAX_SOURCES)

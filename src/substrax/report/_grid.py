@@ -7,7 +7,7 @@ import numpy as np
 from ..decoders import AbstractDecoder
 from ..neat import Genome
 from ..network import Networks
-from ..substrate import ActiveCells, ESRule
+from ..substrate import ActiveCells
 from ._style import (
     FAINT,
     INK,
@@ -56,7 +56,7 @@ def plot_grid(
         (f"from input {k}", from_inputs[k], view.layout.inputs[k])
         for k in some_of(len(from_inputs), max_sources)
     ]
-    if isinstance(view.rule, ESRule):
+    if view.rule.explores_outputs:
         point = view.layout.outputs[0]
         rows.append(("to output 0", view.cells(point, outgoing=False), point))
     num_levels = min(view.rule.depth + 1, MAX_LEVELS)

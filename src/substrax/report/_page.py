@@ -9,7 +9,6 @@ from ..cppn import ACTIVATION_NAMES
 from ..decoders import Direct, Discovered
 from ..neat import Genome
 from ..network import Description, describe
-from ..substrate import ESRule
 from ._figures import Picture, terminal_names
 from ._html import (
     card,
@@ -89,8 +88,7 @@ def _decoder_name(run: Run) -> str:
     if isinstance(decoder, Direct):
         return "NEAT"
     if isinstance(decoder, Discovered):
-        is_tree = isinstance(decoder.rule, ESRule)
-        return "ES-HyperNEAT" if is_tree else "EMR-HyperNEAT"
+        return decoder.rule.title
     return type(decoder).__name__
 
 

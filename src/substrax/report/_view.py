@@ -9,7 +9,7 @@ from jaxtyping import Float
 from ..cppn import QueryEngine
 from ..decoders import AbstractDecoder, Discovered, HyperNEAT
 from ..neat import Genome
-from ..substrate import ActiveCells, EMRRule, ESRule, Layout, WeightMap, active_cells
+from ..substrate import ActiveCells, AbstractRule, Layout, WeightMap, active_cells
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +22,7 @@ class CPPNView:
     engine: QueryEngine
     weight_map: WeightMap
     layout: Layout
-    rule: ESRule | EMRRule | None
+    rule: AbstractRule | None
 
     @staticmethod
     def of(decoder: AbstractDecoder, genome: Genome) -> "CPPNView | None":

@@ -14,7 +14,7 @@ from ..config import Experiment
 from ..decoders import Discovered
 from ..evolve import Result
 from ..neat import Genome
-from ..substrate import Exploration, Wiring, discover, num_cells
+from ..substrate import Discovery, discover, num_cells
 from ._evolution import evolution_facts, peak_mebibytes, run_evolution
 from ._machine import best_seconds
 from ._pureples import pureples_decode
@@ -174,11 +174,16 @@ def _scaled(samples: Sequence[dict[str, Any]]) -> list[float]:
     ]
 
 
-def _explore(decoder: Discovered, genomes: Genome) -> Wiring:
+def _explore(decoder: Discovered, genomes: Genome) -> Discovery:
     """Discovery alone, which counts its queries."""
-    engine = decoder.reading.engine(genomes)
-    exploration = Exploration(decoder.rule, decoder.strategy, decoder.max_quads)
-    return discover(engine, decoder.weight_map, decoder.layout, exploration)
+    return discover(
+        decoder.reading.compile(genomes),
+        decoder.reading.coordinates,
+        decoder.layout,
+        decoder.rule,
+        decoder.weight_map,
+        strategy=decoder.strategy,
+    )
 
 
 def _seconds_per_genome(decoder: Discovered, genomes: Genome, size: int) -> float:
@@ -214,16 +219,16 @@ def work_positions(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
             assert isinstance(decoder, Discovered)
             _explore(decoder, genomes)
             began = time.perf_counter()
-            wiring = _explore(decoder, genomes)
+            networks, num_queries = _explore(decoder, genomes)
             rows.append(
                 {
                     "depth": depth,
                     "strategy": strategy,
                     "candidates": num_cells(depth),
-                    "genomes": wiring.num_genomes,
-                    "queries": wiring.num_queries,
-                    "found": int(wiring.num_found.sum()),
-                    "links": int(wiring.link_weight.size),
+                    "genomes": len(networks),
+                    "queries": num_queries,
+                    "found": int(networks.num_found.sum()),
+                    "links": int(networks.link_weight.size),
                     "seconds": time.perf_counter() - began,
                     "peak_mebibytes": peak_mebibytes(),
                 }

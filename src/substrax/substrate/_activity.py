@@ -13,9 +13,8 @@ from .._types import ArrayLike
 from ..cppn import QueryEngine
 from ._cells import cell_ids, centres, levels_of
 from ._connections import UPWARDS
-from ._emr import EMRRule
-from ._es import ESRule
-from ._fields import Fields, FrontierValues, Quads, Queries, block_variance
+from ._fields import Fields, FrontierValues, Quads, Queries
+from ._rule import AbstractRule
 from ._weights import WeightMap
 
 
@@ -52,14 +51,14 @@ class _Recorder:
 
     def at(self, quads: Quads) -> Float[np.ndarray, "outputs 4 quads"]:
         outputs = self.values.at(quads)
-        self.record.append((quads, outputs[0]))
+        self.record.append((quads, outputs))
         return outputs
 
 
 def active_cells(
     engine: QueryEngine,
     weight_map: WeightMap,
-    rule: ESRule | EMRRule,
+    rule: AbstractRule,
     point: ArrayLike,
     *,
     outgoing: bool = True,
@@ -75,15 +74,11 @@ def active_cells(
         np.array([genome]), np.asarray(point, np.float64).reshape(1, 2), outgoing
     )
     values = _Recorder(FrontierValues(queries, fields))
-    expressed = rule.explore(queries, fields, values, UPWARDS, 1 << 62)
-    assert expressed is not None, "one field is never too many"
+    expressed = rule.explore(queries, fields, values, UPWARDS)
     cells, weights = [np.zeros(0, np.int64)], [np.zeros(0, engine.dtype)]
     for quads, outputs in values.record:
-        weight = weight_map(outputs)
-        if isinstance(rule, EMRRule) and quads.level > rule.initial_depth:
-            varying = outputs if rule.field == "output" else weight
-            is_active = block_variance(varying) > rule.variance_threshold  # eq. 2
-            quads, weight = quads.select(is_active), weight[:, is_active]
+        is_active = rule.is_active(queries, quads, outputs)
+        quads, weight = quads.select(is_active), weight_map(outputs[0])[:, is_active]
         member = np.arange(4)
         i = (2 * quads.i[:, None] + member // 2).ravel()
         j = (2 * quads.j[:, None] + member % 2).ravel()

@@ -30,6 +30,11 @@ def configuration(name: str) -> frozenset[int]:
     return CONFIGURATIONS[name]
 
 
+def class_bits(classes: frozenset[int]) -> int:
+    """A set of classes as the native engine has it: a bit for each."""
+    return sum(1 << k for k in classes)
+
+
 def is_allowed(
     classes: frozenset[int],
     source_y: Float[np.ndarray, " links"],

@@ -1,253 +1,222 @@
-"""Discovery: which nodes and links the CPPNs of a population ask for.
+"""Discovery: which networks the CPPNs of a population ask for.
 
 A clean-up keeps what lies on a path from an input to an output. The result for a genome
-is a function of that genome and the settings alone, so genomes are taken together as
-far as memory allows: all of them, or else runs of them, on a core each under rule `es`.
-One genome that is too large by itself is worked off in pieces; see `_large`.
+is a function of that genome and the settings alone. The native engine does it on CPUs;
+see src/native/discovery.hpp. On accelerators it is `_device`.
 """
 
 import dataclasses
-import functools
-import itertools
-import logging
-from collections.abc import Iterator
-from typing import NamedTuple
+import time
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
 
-from .._memory import Store
-from .._threads import map_in_order, num_workers
-from ..cppn import QueryEngine
-from ._cells import num_cells
-from ._emr import EMRRule
-from ._es import ESRule
-from ._exploration import Exploration
+from .._memory import map_scratch
+from .._native import Engine
+from .._resources import Progress, Resources
+from ..cppn import Programs, QueryEngine, activation_id, hold_programs
+from ..network import Networks, checked, silence_unfed
+from ._cells import find_cells
+from ._device import Part, discover_on_device
 from ._fields import Queries
-from ._large import discover_large
 from ._layout import Layout
-from ._phases import Held, Phases, TooLargeError, number_ends
-from ._positions import Keys
-from ._progress import Estimate, Meter
+from ._rule import AbstractRule
 from ._weights import WeightMap
-from ._wiring import Counts, Links, Part, Wiring, on_paths, renumbered
 
-_logger = logging.getLogger(__name__)
 
-_WORK_BYTES = 160
-"""What a link takes while it is found and sorted."""
+@dataclasses.dataclass(frozen=True)
+class NetworkSettings:
+    """What the networks of a discovery are, besides their nodes and links: one
+    activation for all hidden nodes and one for outputs, and `steps` updates for each
+    input if there are cycles."""
 
-_LEAST_LINKS = 1 << 16
-"""Links that are taken together whatever the budget."""
+    hidden_activation: str = "sigmoid"
+    output_activation: str = "sigmoid"
+    steps: int = 8
 
-_TOGETHER = 1 << 21
-"""Links of several genomes that are taken together: memory that is used again and again
-is several times faster than fresh memory."""
+    def __post_init__(self) -> None:
+        activation_id(self.hidden_activation)
+        activation_id(self.output_activation)
+        if self.steps < 1:
+            raise ValueError(f"steps must be positive, not {self.steps}.")
 
-_MANY = 1 << 26
-"""Links that take so long that it is worth saying how long."""
+
+class Discovery(NamedTuple):
+    """The networks of a population, and how many queries they took."""
+
+    networks: Networks
+    num_queries: int
 
 
 def discover(
-    engine: QueryEngine,
-    weight_map: WeightMap,
+    programs: Programs,
+    coordinates: tuple[str, ...],
     layout: Layout,
-    exploration: Exploration,
-) -> Wiring:
-    """The wiring of every CPPN of an engine."""
-    queries = Queries(engine, weight_map, Meter(engine.programs.num_genomes))
-    return _Discovery(queries, layout, exploration.with_budget()).wiring()
-
-
-class _Run(NamedTuple):
-    """Genomes that are taken together, and how many links they have, if known."""
-
-    begin: int
-    stop: int
-    size: int
-
-    @property
-    def num(self) -> int:
-        return self.stop - self.begin
-
-
-class _Attempt(NamedTuple):
-    """What became of a run: its part of the result, or, as it is too large, how many
-    links its genomes have, where that is known."""
-
-    run: _Run
-    phases: Phases
-    part: Part | None
-    sizes: Int[np.ndarray, " genomes"] | None
-
-
-class _Discovery:
-    """One discovery: what is found goes to `kept`, genome by genome, in their order."""
-
-    def __init__(
-        self, queries: Queries, layout: Layout, exploration: Exploration
-    ) -> None:
-        assert queries.meter is not None
-        self.queries, self.meter, self.layout = queries, queries.meter, layout
-        self.budget = budget = int(exploration.memory_budget)
-        self.max_links = max(_LEAST_LINKS, budget // 2 // _WORK_BYTES)
-        self.together = min(self.max_links, _TOGETHER)
-        self.workers = self._workers(exploration)
-        share = dataclasses.replace(
-            exploration, max_quads=max(1, exploration.max_quads // self.workers)
+    rule: AbstractRule,
+    weight_map: WeightMap,
+    settings: NetworkSettings | None = None,
+    *,
+    strategy: str = "auto",
+    resources: Resources | None = None,
+) -> Discovery:
+    """The networks of CPPNs whose inputs are `coordinates`, by a rule."""
+    settings = settings or NetworkSettings()
+    resources = resources or Resources()
+    rule.check_strategy(strategy, resources.budget)
+    is_eager = strategy == "eager"
+    native = resources.native
+    engine = QueryEngine(programs, coordinates, resources=resources)  # checks them
+    if native is None:
+        queries = Queries(engine, weight_map)
+        part = discover_on_device(
+            queries, layout, rule, is_eager=is_eager, budget=resources.budget
         )
-        self.explorations = {False: exploration, True: share}
-        weight_type = queries.engine.dtype
-        links = {"source": np.int32, "target": np.int32, "weight": weight_type}
-        self.kept = Store(links, budget // 4)
-        self.points = Store({"point": (np.float64, (2,))}, budget // 16)
-        self.counts: list[Counts] = []
-
-    def _workers(self, exploration: Exploration) -> int:
-        """Runs of several genomes that are worked on at a time, as memory allows; the
-        pairs of rule `emr` are asked for on all cores anyway."""
-        full = num_cells(exploration.rule.depth) // 4
-        workers = num_workers()
-        is_worth = (
-            isinstance(exploration.rule, ESRule)
-            and self.queries.engine.has_threads
-            and workers * self.together <= self.max_links
-            and workers * full <= exploration.max_quads
-        )
-        return workers if is_worth else 1
-
-    def wiring(self) -> Wiring:
-        num_genomes = self.meter.num_genomes
-        if num_genomes:
-            self._work([_Run(0, num_genomes, 0)], 1)
-        total = Counts.concatenate(self.counts)
-        columns = self.kept.arrays()
-        return Wiring(
-            layout=self.layout,
-            hidden_bounds=np.concatenate([[0], np.cumsum(total.num_hidden)]),
-            hidden_point=self.points.arrays()["point"],
-            link_bounds=np.concatenate([[0], np.cumsum(total.num_links)]),
-            link_source=columns["source"],
-            link_target=columns["target"],
-            link_weight=columns["weight"],
-            num_found=total.num_found,
-            num_queries=self.queries.count,
-            query_seconds=self.queries.seconds,
-        )
-
-    def _work(self, runs: list[_Run], workers: int) -> None:
-        """Runs in their order, and what they fall into if they are too large."""
-        for attempt in self._attempts(runs, workers):
-            self._finish(attempt, workers)
-            del attempt  # its memory serves the next one
-
-    def _finish(self, attempt: _Attempt, workers: int) -> None:
-        run, phases, part, sizes = attempt
-        if part is None and run.num == 1:
-            phases = self._phases(run, is_thread=False)
-            part = discover_large(phases, self.budget)
-        if part is not None:
-            self._take(part, run.size)
-            self.queries.absorb(phases.queries)
-            return
-        if sizes is not None and sizes.sum() > min(self.max_links, _MANY):
-            _announce(self.meter, phases, sizes, self.budget)
-        parts = _runs(run.begin, run.stop, sizes, self.together)
-        # Beside others that are under way there is one at a time.
-        self._work(parts, self.workers if workers == 1 else 1)
-
-    def _attempts(self, runs: list[_Run], workers: int) -> Iterator[_Attempt]:
-        """Several runs at a time, on a core each; a genome that is a run by itself has
-        all cores."""
-        for is_one, some in itertools.groupby(runs, lambda run: run.num == 1):
-            is_thread = workers > 1 and not is_one
-            attempt = functools.partial(self._attempt, is_thread=is_thread)
-            yield from map_in_order(attempt, some, workers if is_thread else 1)
-
-    def _attempt(self, run: _Run, *, is_thread: bool) -> _Attempt:
-        """Genomes together, if their links are few enough."""
-        phases = self._phases(run, is_thread=is_thread)
-        if run.size > self.together:
-            return _Attempt(run, phases, None, None)
-        max_links = self.max_links // (self.workers if is_thread else 1)
-        try:
-            part = _discover_together(phases, max_links, self.together)
-        except TooLargeError as error:
-            # Not the error itself: it would keep all that was found so far.
-            return _Attempt(run, phases, None, error.sizes)
-        return _Attempt(run, phases, part, None)
-
-    def _phases(self, run: _Run, *, is_thread: bool) -> Phases:
-        queries = self.queries.apart(is_thread=is_thread)
-        queries.first_genome = run.begin
-        exploration = self.explorations[is_thread]
-        limit = self.budget // 32 // (self.workers if is_thread else 1)
-        keys = Keys(self.layout, exploration.rule.depth, run.num, limit)
-        return Phases(queries, exploration, keys)
-
-    def _take(self, part: Part, size: int) -> None:
-        for chunk in part.links:
-            self.kept.append(
-                source=chunk.source, target=chunk.target, weight=chunk.weight
-            )
-        self.points.append(point=part.hidden_point)
-        self.counts.append(part.counts())
-        self.meter.genomes_done += self.counts[-1].num_found.size
-        self.meter.links += int(self.counts[-1].num_links.sum())
-        self.meter.expected_done += size
-
-
-def _announce(meter: Meter, phases: Phases, sizes: np.ndarray, budget: int) -> None:
-    """Says what a population needs, if that is much or more than memory.
-
-    `sizes` are pairs under rule `emr`, and links, as they are expected, under `es`.
-    """
-    if meter.estimate is not None:
-        return
-    positions, layout = phases.found.sorted.size, phases.keys.layout
-    is_emr = isinstance(phases.exploration.rule, EMRRule)
-    links, asked = int(sizes.sum()), None
-    rest = meter.num_genomes / sizes.size
-    if is_emr:
-        links += positions * len(layout.outputs)
-        # What was asked up to here will be asked again, by fewer genomes at a time.
-        asked = round((links + phases.queries.count) * rest)
-        links += positions * len(layout.inputs)
-    estimate = Estimate(
-        num_genomes=meter.num_genomes,
-        positions=round(positions * rest) if is_emr else None,
-        queries=asked,
-        links=round(links * rest),
-        memory_budget=budget,
-        num_known=sizes.size,
+        networks = _networks_of(part, layout, settings, programs, rule.is_acyclic)
+        return Discovery(networks, queries.count)
+    return express(
+        native,
+        programs,
+        coordinates,
+        layout,
+        rule.native_settings(native, is_eager=is_eager),
+        weight_map,
+        settings,
+        is_acyclic=rule.is_acyclic,
+        depth=rule.depth,
+        resources=resources,
     )
-    meter.expect(estimate)
-    _logger.info("%s", estimate)
 
 
-def _runs(begin: int, stop: int, sizes: np.ndarray | None, limit: int) -> list[_Run]:
-    """Genomes that are taken together: by their sizes, or else halves."""
-    if sizes is None:
-        middle = (begin + stop) // 2
-        return [_Run(begin, middle, 0), _Run(middle, stop, 0)]
-    runs = []
-    first, total = begin, 0
-    for genome, size in enumerate(sizes.tolist(), begin):
-        if genome > first and total + size > limit:
-            runs.append(_Run(first, genome, total))
-            first, total = genome, 0
-        total += size
-    return [*runs, _Run(first, stop, total)]
+def express(
+    native: Engine,
+    programs: Programs,
+    coordinates: tuple[str, ...],
+    layout: Layout,
+    rule: Any,
+    weight_map: WeightMap,
+    settings: NetworkSettings,
+    *,
+    is_acyclic: bool,
+    depth: int | None,
+    resources: Resources,
+) -> Discovery:
+    """The networks that the native engine finds by the settings of a rule.
+
+    `depth` is that of the grid, None if nodes do not lie on one.
+    """
+    module = native.module
+    budget = resources.budget
+    if depth is None:
+        cells = np.full(len(layout.points), -1, np.int64)
+    else:
+        cells = find_cells(layout.points, depth)
+    began = time.monotonic()
+
+    def on_progress(done: int, queries: int, links: int) -> None:
+        listener = resources.on_progress
+        assert listener is not None
+        seconds = time.monotonic() - began
+        listener(Progress(programs.num_genomes, done, queries, links, seconds))
+
+    found = native.discover(
+        hold_programs(native, programs, coordinates),
+        module.Layout.hold(
+            np.ascontiguousarray(layout.points), cells, len(layout.inputs)
+        ),
+        rule,
+        module.DiscoverySettings.make(
+            is_deadzone=weight_map.name == "deadzone",
+            max_weight=weight_map.max_weight,
+            hidden_activation=activation_id(settings.hidden_activation),
+            output_activation=activation_id(settings.output_activation),
+            depth=depth or 0,
+            memory_budget=budget,
+        ),
+        num_threads=resources.num_threads,
+        budget=budget,
+        open_scratch=resources.open_scratch,
+        on_progress=None if resources.on_progress is None else on_progress,
+        scratch=resources.scratch,
+    )
+    num_queries = found.pop("num_queries")
+    weight_type = programs.bias.dtype
+    for name in ("node_bounds", "link_bounds", "num_found"):
+        # C's long long is another type to NumPy than its int64, on some systems.
+        found[name] = found[name].view(np.int64)
+    num_links = int(found["link_bounds"][-1])
+    for name in ("link_source", "link_target", "link_weight"):
+        if isinstance(found[name], int):  # a file
+            dtype = weight_type if name == "link_weight" else np.dtype(np.int32)
+            found[name] = map_scratch(found[name], dtype, num_links)
+    networks = Networks(
+        num_inputs=len(layout.inputs),
+        num_outputs=len(layout.outputs),
+        node_bias=np.zeros(found["node_rank"].size, weight_type),
+        is_acyclic=is_acyclic,
+        dialect=programs.dialect,
+        activation_ids=_activation_ids(settings),
+        steps=settings.steps,
+        **found,
+    )
+    return Discovery(checked(networks), num_queries)
 
 
-def _discover_together(phases: Phases, max_links: int, together: int) -> Part:
-    """Some genomes at once, in memory: the clean-up and the order of their links."""
-    held = Held(max_links, together)
-    numbering = phases.explore(held)
-    parts = [number_ends(numbering, ends) for ends in held.parts]
-    links = Links.concatenate([*parts, *phases.pairs(numbering, together)])
-    alive = on_paths(links, numbering.is_output)
-    links = links.sort(alive.take(links.source) & alive.take(links.target))
-    if phases.keys.terminal_of_cell:
-        links = links.without_repeats()
-    return renumbered(numbering, alive, [links])
+def _activation_ids(settings: NetworkSettings) -> tuple[int, ...]:
+    names = (settings.hidden_activation, settings.output_activation, "identity")
+    return tuple(sorted({activation_id(name) for name in names}))
+
+
+def _networks_of(
+    part: Part,
+    layout: Layout,
+    settings: NetworkSettings,
+    programs: Programs,
+    is_acyclic: bool,
+) -> Networks:
+    """Networks without biases on a wiring."""
+    num_inputs, num_terminals = len(layout.inputs), len(layout.points)
+    bounds = np.concatenate([[0], np.cumsum(part.num_hidden + num_terminals)])
+    total = int(bounds[-1])
+    terminals = bounds[:-1, None] + np.arange(num_terminals)
+    is_hidden = np.ones(total, bool)
+    is_hidden[terminals] = False
+    point = np.empty((total, 2))
+    point[is_hidden] = part.hidden_point
+    point[terminals] = layout.points
+    activation = np.full(total, activation_id(settings.hidden_activation), np.int32)
+    activation[terminals[:, :num_inputs]] = activation_id("identity")
+    activation[terminals[:, num_inputs:]] = activation_id(settings.output_activation)
+    networks = Networks(
+        num_inputs=num_inputs,
+        num_outputs=len(layout.outputs),
+        node_bounds=bounds,
+        node_activation=activation,
+        node_bias=np.zeros(total, programs.bias.dtype),
+        node_rank=_heights(bounds, point[:, 1]),
+        node_point=point,
+        link_bounds=np.concatenate([[0], np.cumsum(part.num_links)]),
+        link_source=part.link_source,
+        link_target=part.link_target,
+        link_weight=part.link_weight,
+        num_found=part.num_found,
+        is_acyclic=is_acyclic,
+        dialect=programs.dialect,
+        activation_ids=_activation_ids(settings),
+        steps=settings.steps,
+    )
+    return checked(silence_unfed(networks))
+
+
+def _heights(
+    bounds: Int[np.ndarray, " networks_and_one"], y: np.ndarray
+) -> Int[np.ndarray, " nodes"]:
+    """The number of each node's height among those that occur in its network.
+
+    Links that run upwards lead to higher ranks, which is an order to evaluate in.
+    """
+    heights, height = np.unique(y, return_inverse=True)
+    network = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+    occurs = np.zeros((len(bounds) - 1, heights.size), bool)
+    occurs[network, height] = True
+    return (np.cumsum(occurs, axis=1, dtype=np.int32) - 1)[network, height]

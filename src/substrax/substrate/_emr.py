@@ -9,21 +9,28 @@ own field, as its text says.
 """
 
 import dataclasses
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ._cells import MAX_DEPTH
-from ._connections import configuration
+from .._native import Engine
+from ._connections import class_bits, configuration
+from ._expression import Expressed, candidates_of, express, in_band, permitted
 from ._fields import Fields, Quads, Queries, Values, block_variance
-from ._recover import explore_recovering
-from ._rules import Expressed, candidates_of
-from ._stream import Sieve, walk
+from ._recover import check_brute_force, explore_recovering
+from ._rule import (
+    AbstractRule,
+    check_depth,
+    check_known_strategy,
+    check_threshold,
+    check_whole,
+)
 
 FIELDS = ("output", "weight")
 
 
 @dataclasses.dataclass(frozen=True)
-class EMRRule:
+class EMRRule(AbstractRule):
     """**Arguments:**
 
     - `depth`: D, the deepest level.
@@ -49,6 +56,14 @@ class EMRRule:
     rounds: int = 0
     recover: bool = False
 
+    name: ClassVar[str] = "emr"
+    title: ClassVar[str] = "EMR-HyperNEAT"
+    cells_caption: ClassVar[str] = (
+        "Coloured cells are active: their parent is, and the pattern varies enough over "
+        "them and their siblings"
+    )
+    explores_outputs: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         check_whole(
             depth=self.depth, initial_depth=self.initial_depth, rounds=self.rounds
@@ -70,49 +85,80 @@ class EMRRule:
             raise ValueError(f"rounds must not be negative, not {self.rounds}.")
         configuration(self.connections)
 
+    @property
+    def is_acyclic(self) -> bool:
+        return self.connections in ("feedforward", "hidden")
+
+    @property
+    def num_rounds(self) -> int:
+        return self.rounds if self.pair_classes else 0
+
+    @property
+    def explored_classes(self) -> frozenset[int]:
+        return self.pair_classes
+
+    @property
+    def pair_classes(self) -> frozenset[int]:
+        return configuration(self.connections)
+
+    @property
+    def pair_threshold(self) -> float:
+        return self.weight_threshold
+
+    def check_strategy(self, strategy: str, budget: int) -> None:
+        check_known_strategy(strategy)
+        if strategy == "eager":
+            check_brute_force(self)
+
+    def native_settings(self, native: Engine, *, is_eager: bool) -> Any:
+        return native.module.EmrSettings.make(
+            depth=self.depth,
+            initial_depth=self.initial_depth,
+            rounds=self.rounds,
+            classes=class_bits(self.pair_classes),
+            variance_threshold=self.variance_threshold,
+            weight_threshold=self.weight_threshold,
+            band_threshold=self.band_threshold,
+            is_weight_field=self.field == "weight",
+            is_recovering=self.recover,
+            is_eager=is_eager,
+        )
+
     def explore(
-        self,
-        queries: Queries,
-        fields: Fields,
-        values: Values,
-        classes: frozenset[int],
-        max_quads: int,
+        self, queries: Queries, fields: Fields, values: Values, classes: frozenset[int]
     ) -> Expressed:
         if self.recover:
-            return explore_recovering(self, queries, fields, values, classes, max_quads)
-        sieve = Sieve(queries, fields, self.band_threshold, max_quads)
-
-        def visit(quads: Quads, below_active: np.ndarray | None) -> np.ndarray | None:
+            return explore_recovering(self, queries, fields, values, classes)
+        levels = []
+        quads = Quads.roots(fields.num)
+        is_below_active = np.ones(fields.num, bool)
+        while quads.num:
             u = values.at(quads)[0]
             weight = queries.weight_map(u)
-            is_active = below_active
-            if quads.level > self.initial_depth:
-                varying = u if self.field == "output" else weight
-                is_active = block_variance(varying) > self.variance_threshold  # eq. 2
-                if below_active is not None:
-                    is_active &= below_active
-            if is_active is not None:
-                active = np.flatnonzero(is_active)
-                quads, weight = quads.select(active), weight.take(active, axis=1)
+            is_active = is_below_active & self._varies(quads, u, weight)
+            active = np.flatnonzero(is_active)
+            some, weight = quads.select(active), weight.take(active, axis=1)
             strong = np.abs(weight) > self.weight_threshold
-            sieve.add(candidates_of(fields, quads, weight, strong, classes))
-            return is_active
+            levels.append(candidates_of(fields, some, weight, strong, classes))
+            if quads.level == self.depth:
+                break
+            if values.wants_everything:
+                quads, is_below_active = quads.children(), np.repeat(is_active, 4)
+            else:
+                quads = some.children()
+                is_below_active = np.ones(quads.num, bool)
+        if self.band_threshold > 0:
+            levels = in_band(queries, fields, levels, self.band_threshold)
+        return express(permitted(queries, fields, levels), queries.engine.dtype)
 
-        walk(fields.num, self.depth, max_quads, values.wants_everything, visit)
-        return sieve.expressed()
+    def _varies(self, quads: Quads, u: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        if quads.level <= self.initial_depth:
+            return np.ones(quads.num, bool)
+        varying = u if self.field == "output" else weight
+        return block_variance(varying) > self.variance_threshold  # eq. 2
 
-
-def check_whole(**settings: object) -> None:
-    for name, value in settings.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise ValueError(f"{name} must be a whole number, not {value!r}.")
-
-
-def check_depth(depth: int) -> None:
-    if not 0 <= depth <= MAX_DEPTH:
-        raise ValueError(f"depth must lie between 0 and {MAX_DEPTH}, not {depth}.")
-
-
-def check_threshold(name: str, value: float) -> None:
-    if not (np.isfinite(value) and value >= 0):
-        raise ValueError(f"{name} must be a number of at least 0, not {value}.")
+    def is_active(
+        self, queries: Queries, quads: Quads, outputs: np.ndarray
+    ) -> np.ndarray:
+        u = outputs[0]
+        return self._varies(quads, u, queries.weight_map(u))

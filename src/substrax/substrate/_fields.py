@@ -11,15 +11,12 @@ level. Both give the same bits, because a query does not depend on its batch.
 """
 
 import dataclasses
-import functools
-import time
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from ..cppn import QueryEngine
-from ._progress import Meter
 from ._weights import WeightMap
 
 _PIECE = 1 << 16
@@ -28,39 +25,17 @@ _PIECE = 1 << 16
 
 @dataclasses.dataclass
 class Queries:
-    """The query engine with a tally of what it was asked and how long it took, in
-    seconds of one core."""
+    """The query engine with a tally of what it was asked."""
 
     engine: QueryEngine
     weight_map: WeightMap
-    meter: Meter | None = None
     first_genome: int = 0
     """The engine's genome that is number 0 in questions."""
     count: int = 0
-    seconds: float = 0.0
 
     @property
     def has_leo(self) -> bool:
         return self.engine.programs.num_outputs > 1
-
-    def note(self, num: int, seconds: float) -> None:
-        """So many queries were asked, in so many seconds."""
-        self.seconds += seconds
-        self.count += num
-        if self.meter is not None:
-            self.meter.tick(num)
-
-    def apart(self, *, is_thread: bool = False) -> "Queries":
-        """The same with a tally of its own; another thread tells nobody meanwhile."""
-        meter = None if is_thread else self.meter
-        return dataclasses.replace(self, meter=meter, count=0, seconds=0.0)
-
-    def absorb(self, apart: "Queries") -> None:
-        """Counts what was asked apart, now that it is of use."""
-        self.count += apart.count
-        self.seconds += apart.seconds
-        if apart.meter is None and self.meter is not None:
-            self.meter.tick(apart.count)
 
     def of_quads(
         self,
@@ -73,36 +48,21 @@ class Queries:
         Members lie half a side from the middle of their quad. Stretched by 3 along one
         axis they become the members' neighbours outside the quad.
         """
-        began = time.perf_counter()
-        dtype = self.engine.dtype
-        total = sum(q.num for q in quads)
-        fixed, centre, half = (np.empty((total, 2), dtype) for _ in range(3))
-        point = fields.point.astype(dtype)
-        runs, field_bounds = fields.runs
-        genomes, lengths = [], []
-        begin = 0
+        field = np.concatenate([q.field for q in quads])
+        centre, half = [], []
         for part in quads:
-            where = slice(begin, begin + part.num)
             step = 2.0**-part.level
-            np.take(point, part.field, axis=0, out=fixed[where], mode="clip")
-            centre[where, 0] = (2 * part.i + 1) * step - 1
-            centre[where, 1] = (2 * part.j + 1) * step - 1
-            half[where, 0] = step / 2 * stretch[0]
-            half[where, 1] = step / 2 * stretch[1]
-            length = np.diff(np.searchsorted(part.field, field_bounds))
-            genomes.append(runs[length > 0])
-            lengths.append(length[length > 0])
-            begin += part.num
-        result = self.engine.query_quads(
-            np.concatenate(genomes) + self.first_genome,
-            np.concatenate(lengths),
-            fixed,
-            centre,
-            half,
-            outgoing=fields.outgoing,
-        )
-        self.note(4 * total, time.perf_counter() - began)
-        return result
+            centre.append(np.column_stack([2 * part.i + 1, 2 * part.j + 1]) * step - 1)
+            half.append(np.broadcast_to(np.array(stretch) * (step / 2), (part.num, 2)))
+        sign = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
+        # All numbers are dyadic, hence exact.
+        moving = (
+            np.concatenate(centre)[:, None] + np.concatenate(half)[:, None] * sign
+        ).reshape(-1, 2)
+        fixed = np.repeat(fields.point[field], 4, axis=0)
+        ends = (fixed, moving) if fields.outgoing else (moving, fixed)
+        outputs = self.of_points(np.repeat(fields.genome[field], 4), *ends)
+        return outputs.reshape(-1, field.size, 4).transpose(0, 2, 1)
 
     def of_points(
         self,
@@ -112,11 +72,8 @@ class Queries:
     ) -> Float[np.ndarray, "outputs queries"]:
         """CPPN outputs at pairs of points, best sorted by genome."""
         runs, counts = run_lengths(genome)
-        began = time.perf_counter()
-        runs = runs + self.first_genome
-        result = self.engine.query_runs(runs, counts, source, target)
-        self.note(source.shape[0], time.perf_counter() - began)
-        return result
+        self.count += source.shape[0]
+        return self.engine.query_runs(runs + self.first_genome, counts, source, target)
 
 
 def run_lengths(sorted_values: Int[np.ndarray, " n"]) -> tuple[np.ndarray, np.ndarray]:
@@ -142,15 +99,6 @@ class Fields:
     @property
     def num(self) -> int:
         return self.genome.shape[0]
-
-    @functools.cached_property
-    def runs(self) -> tuple[np.ndarray, np.ndarray]:
-        """The genomes, and where the fields of each begin and those of the last end."""
-        genomes, counts = run_lengths(self.genome)
-        return genomes, np.concatenate([[0], np.cumsum(counts)])
-
-    def part(self, begin: int, stop: int) -> "Fields":
-        return Fields(self.genome[begin:stop], self.point[begin:stop], self.outgoing)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,6 +173,10 @@ def block_variance(
     return result
 
 
+class TooLargeError(Exception):
+    """Genomes take more than the memory budget together."""
+
+
 @runtime_checkable
 class Values(Protocol):
     """Where the CPPN outputs at quads come from."""
@@ -250,11 +202,7 @@ class FrontierValues:
 
     def at(self, quads: Quads) -> Float[np.ndarray, "outputs 4 quads"]:
         if quads.num > self.max_quads:
-            raise ValueError(
-                f"one quadtree has {quads.num:,} blocks at level {quads.level}, more "
-                "than memory_budget allows to keep. Raise memory_budget, lower depth, "
-                "or raise division_threshold."
-            )
+            raise TooLargeError
         return self.queries.of_quads(self.fields, [quads])
 
 
@@ -284,5 +232,3 @@ class EagerValues:
             place |= ((quads.j >> bit) & 1).astype(np.int64) << (2 * bit)
         return self.levels[quads.level][:, :, place]
 
-
-STRATEGIES = ("auto", "eager", "frontier")

@@ -1,15 +1,12 @@
 """Phases 2 and 3 of rule `emr`: links between found positions, one query each."""
 
-import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._threads import map_in_order
-from ._connections import BACKWARD, LATERAL, SELF, configuration
-from ._emr import EMRRule
+from ._connections import BACKWARD, LATERAL, SELF
 from ._fields import Queries
 from ._positions import Numbering
 from ._wiring import Links
@@ -39,68 +36,39 @@ class Ranges(NamedTuple):
 
 
 def pair_links(
-    queries: Queries, position: Positions, rule: EMRRule, pairs: list[Ranges]
+    queries: Queries,
+    position: Positions,
+    classes: frozenset[int],
+    weight_threshold: float,
+    pairs: list[Ranges],
 ) -> Iterator[Links]:
     """Phase 2 of `emr`: one query for every ordered pair that the classes allow."""
-    classes = configuration(rule.connections)
-    pieces = (
-        Ranges(first[piece], begin[piece], count[piece])
-        for first, begin, count in pairs
-        for piece in _pieces(count, _MAX_PAIRS)
-    )
-
-    def find(ranges: Ranges) -> tuple[Links, int, float]:
-        began = time.perf_counter()
-        outputs = _ask(queries, position, ranges)
-        seconds = time.perf_counter() - began
-        links = _strong(queries, position, rule, classes, ranges, outputs)
-        return links, outputs.shape[1], seconds
-
-    for links, num, seconds in map_in_order(find, pieces):
-        queries.note(num, seconds)
-        yield links
-
-
-def pair_counts(
-    position: Positions, pairs: list[Ranges]
-) -> Int[np.ndarray, " genomes"]:
-    """How many pairs each genome has: links, if all weights are large enough."""
-    counts = np.zeros(position.all_genomes.size, np.int64)
-    for source, _, length in pairs:
-        np.add.at(counts, position.genome[source], length)
-    return counts
-
-
-def _ask(
-    queries: Queries, position: Positions, ranges: Ranges
-) -> Float[np.ndarray, "outputs pairs"]:
-    return queries.engine.query_ranges(
-        position.genome[ranges.source] + queries.first_genome,
-        ranges.length,
-        position.point[ranges.source],
-        ranges.begin,
-        position.point,
-    )
+    for first, begin, count in pairs:
+        for piece in _pieces(count, _MAX_PAIRS):
+            ranges = Ranges(first[piece], begin[piece], count[piece])
+            yield _strong(queries, position, classes, weight_threshold, ranges)
 
 
 def _strong(
     queries: Queries,
     position: Positions,
-    rule: EMRRule,
     classes: frozenset[int],
+    weight_threshold: float,
     ranges: Ranges,
-    outputs: Float[np.ndarray, "outputs pairs"],
 ) -> Links:
     """Links from positions to ranges of positions, where the weight is large enough."""
-    weight = queries.weight_map(outputs[0])
-    strong = np.abs(weight) > rule.weight_threshold
-    if queries.has_leo:
-        strong &= outputs[1] > 0
     source = np.repeat(ranges.source, ranges.length)
     # Targets are numbers in a row, which begin anew with each range.
     jump = ranges.begin - (np.cumsum(ranges.length) - ranges.length)
     target = np.repeat(jump.astype(np.int32), ranges.length)
     target += np.arange(target.size, dtype=np.int32)
+    outputs = queries.of_points(
+        position.genome.take(source), position.point[source], position.point[target]
+    )
+    weight = queries.weight_map(outputs[0])
+    strong = np.abs(weight) > weight_threshold
+    if queries.has_leo:
+        strong &= outputs[1] > 0
     if not strong.all():
         found = np.flatnonzero(strong)
         source, target = source.take(found), target.take(found)
@@ -121,9 +89,8 @@ def _strong(
     return links
 
 
-def allowed_pairs(position: Positions, rule: EMRRule) -> list[Ranges]:
+def allowed_pairs(position: Positions, classes: frozenset[int]) -> list[Ranges]:
     """All ordered pairs that the classes allow: for each source, targets in a row."""
-    classes = configuration(rule.connections)
     num = position.genome.size
     if not (num and classes):
         return []
@@ -167,8 +134,8 @@ def _pieces(counts: Int[np.ndarray, " n"], limit: int):
 
 
 def output_links(
-    queries: Queries, position: Positions, numbering: Numbering, rule: EMRRule
-):
+    queries: Queries, position: Positions, numbering: Numbering, weight_threshold: float
+) -> Iterator[Links]:
     """Phase 3 of `emr`: one query for every (hidden position, output) above it."""
     layout = numbering.keys.layout
     num_inputs = len(layout.inputs)
@@ -178,7 +145,7 @@ def output_links(
         target = np.broadcast_to(point.astype(queries.engine.dtype), (source.size, 2))
         outputs = queries.of_points(genome, position.point[source], target)
         weight = queries.weight_map(outputs[0])
-        strong = np.abs(weight) > rule.weight_threshold
+        strong = np.abs(weight) > weight_threshold
         if queries.has_leo:
             strong &= outputs[1] > 0
         yield Links(

@@ -1,38 +1,20 @@
-"""The phases of both rules, for some genomes of a population.
+"""The phases of discovery, for some genomes of a population together.
 
 Phase 1 explores from the inputs, phase 2 finds hidden-to-hidden links, phase 3 links to
-the outputs.
+the outputs. How a rule takes them it says itself; see `AbstractRule`.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ._connections import UPWARDS, configuration
-from ._emr import EMRRule
-from ._es import ESRule
-from ._fields import Fields, Queries
-from ._pairs import (
-    Positions,
-    allowed_pairs,
-    output_links,
-    pair_counts,
-    pair_links,
-)
+from ._connections import UPWARDS
+from ._fields import EagerValues, Fields, FrontierValues, Queries, TooLargeError
+from ._pairs import Positions, Ranges, allowed_pairs, output_links, pair_links
 from ._positions import Found, Keys, Numbering
-from ._rules import Expressed
+from ._rule import AbstractRule
 from ._wiring import Links
-
-
-class TooLargeError(Exception):
-    """Genomes have too many links together; `sizes` is how many each, where known."""
-
-    def __init__(self, sizes: Int[np.ndarray, " genomes"] | None = None) -> None:
-        super().__init__("too large")
-        self.sizes = sizes
 
 
 @dataclasses.dataclass
@@ -55,76 +37,101 @@ class Ends:
         )
 
 
-@runtime_checkable
-class Sink(Protocol):
-    """Where links go as they are found."""
-
-    def add(self, ends: Ends) -> None: ...
-
-    def foresee(self, num_fields: Int[np.ndarray, " genomes"]) -> None:
-        """So many fields of each genome will be explored next."""
-        ...
-
-    def targets(self, ends: Ends) -> Int[np.ndarray, " positions"]:
-        """What is found by them; in any order, with or without repeats."""
-        ...
-
-
-@runtime_checkable
-class Explorer(Protocol):
-    """How fields are explored; see `Exploration`."""
-
-    @property
-    def rule(self) -> ESRule | EMRRule: ...
-
-    def batches(
-        self, queries: Queries, fields: Fields, classes: frozenset[int] = UPWARDS
-    ) -> Iterator[tuple[int, int, Expressed]]: ...
-
-
 @dataclasses.dataclass
 class Phases:
-    """The phases for the genomes that `keys` is about."""
+    """The phases for the genomes that `keys` is about.
+
+    More than `max_quads` quads at a time, or more than `max_links` links, are a
+    `TooLargeError`.
+    """
 
     queries: Queries
-    exploration: Explorer
+    rule: AbstractRule
+    is_eager: bool
     keys: Keys
+    max_quads: int
+    max_links: int
 
     def __post_init__(self) -> None:
-        self.found = Found.none(self.keys)
+        self._found = Found.none(self.keys)
+        self._ends: list[Ends] = []
         layout = self.keys.layout
         self._num_inputs, self._num_outputs = len(layout.inputs), len(layout.outputs)
 
-    def explore(self, sink: Sink) -> Numbering:
-        """All that fields are explored for; phases 2 and 3 of `emr` are pairs."""
-        rule = self.exploration.rule
+    def run(self) -> tuple[Numbering, Links]:
+        """All links, before the clean-up."""
+        new = self._from_inputs()
+        self._rounds(new)
+        numbering = Numbering(self._found)
+        if self.rule.explores_outputs:
+            self._explore_outputs()
+        parts = [number_ends(numbering, ends) for ends in self._ends]
+        if not self.rule.explores_outputs:
+            parts += self._pairs(numbering)
+        return numbering, Links.concatenate(parts)
+
+    def _from_inputs(self) -> Int[np.ndarray, " positions"]:
         fields = self._terminal_fields(0, self._num_inputs, outgoing=True)
         terminal = np.arange(fields.num) % self._num_inputs
         origin = self.keys.of_terminals(fields.genome, terminal)
-        parts = self._outgoing(fields, origin, UPWARDS)
-        new = self.found.add(*_collect(sink, parts))
-        if isinstance(rule, ESRule):
-            self._explore_hidden(new, rule.iteration_level, UPWARDS, sink)
-            numbering = Numbering(self.found)
-            self._explore_outputs(sink)
-            return numbering
-        classes = configuration(rule.connections)
-        if classes:
-            self._explore_hidden(new, rule.rounds, classes, _Nowhere(self.keys))
-        return Numbering(self.found)
+        ends = self._outgoing(fields, origin, UPWARDS)
+        self._keep(ends)
+        return self._found.add(ends.target)
 
-    def pairs(self, numbering: Numbering, limit: int | None) -> Iterator[Links]:
-        """Links that are found pair by pair; before the first of them it raises if
-        there are more pairs than the limit."""
-        rule = self.exploration.rule
-        if isinstance(rule, ESRule):
-            return
+    def _rounds(self, new: Int[np.ndarray, " positions"]) -> None:
+        """Explores from new positions. Links that are asked for by pairs as well are
+        not kept, only what they lead to."""
+        keys = self.keys
+        for _ in range(self.rule.num_rounds):
+            # A found position that is an input was explored in phase 1.
+            new = new[new % keys.stride >= self._num_inputs]
+            if not new.size:
+                break
+            is_terminal = keys.is_terminal(new)
+            targets = []
+            # From a terminal, links run upwards whatever the configuration says.
+            for which, classes in (
+                (~is_terminal, self.rule.explored_classes),
+                (is_terminal, UPWARDS),
+            ):
+                origin = new[which]
+                fields = Fields(keys.genomes(origin), keys.points(origin), True)
+                ends = self._outgoing(fields, origin, classes)
+                if not self.rule.pair_classes:
+                    self._keep(ends)
+                targets.append(ends.target)
+            new = self._found.add(*targets)
+
+    def _pairs(self, numbering: Numbering) -> list[Links]:
+        """Phases 2 and 3, one query for each pair of positions."""
+        classes = self.rule.pair_classes
+        threshold = self.rule.pair_threshold
         position = Positions(numbering, self.queries.engine.dtype)
-        pairs = allowed_pairs(position, rule)
-        if limit is not None and sum(int(p.length.sum()) for p in pairs) > limit:
-            raise TooLargeError(pair_counts(position, pairs))
-        yield from pair_links(self.queries, position, rule, pairs)
-        yield from output_links(self.queries, position, numbering, rule)
+        pairs: list[Ranges] = allowed_pairs(position, classes)
+        if sum(int(p.length.sum()) for p in pairs) > self.max_links:
+            raise TooLargeError
+        found = pair_links(self.queries, position, classes, threshold, pairs)
+        to_outputs = output_links(self.queries, position, numbering, threshold)
+        return [*found, *to_outputs]
+
+    def _explore_outputs(self) -> None:
+        """Phase 3 of a rule that explores towards each output."""
+        keys = self.keys
+        fields = self._terminal_fields(self._num_inputs, self._num_outputs, False)
+        place = self._num_inputs + np.arange(fields.num) % self._num_outputs
+        output = keys.of_terminals(fields.genome, place)
+        expressed = self.rule.explore(
+            self.queries, fields, self._values(fields), UPWARDS
+        )
+        self._keep(
+            Ends(
+                keys.of_cells(fields.genome.take(expressed.field), expressed.cell),
+                output.take(expressed.field),
+                expressed.weight,
+                expressed.field,
+                fields.genome,
+            )
+        )
 
     def _terminal_fields(self, first: int, num: int, outgoing: bool) -> Fields:
         num_genomes = self.keys.num_genomes
@@ -137,128 +144,34 @@ class Phases:
         fields: Fields,
         origin: Int[np.ndarray, " fields"],
         classes: frozenset[int],
-    ) -> Iterator[Ends]:
+    ) -> Ends:
         """Links from the fields' points, whose keys are given, to cells."""
         keys = self.keys
-        batches = self.exploration.batches(self.queries, fields, classes)
-        for begin, stop, expressed in batches:
-            genome = fields.genome[begin:stop]
-            part = Ends(
-                origin[begin:stop].take(expressed.field),
-                keys.of_cells(genome.take(expressed.field), expressed.cell),
-                expressed.weight,
-                expressed.field,
-                genome,
-            )
-            if keys.terminal_of_cell and classes != UPWARDS:
-                # Links into a terminal run upwards whatever the configuration says.
-                y = [keys.points(k)[:, 1] for k in (part.source, part.target)]
-                part = part.keep(~keys.is_terminal(part.target) | (y[0] < y[1]))
-            yield part
+        expressed = self.rule.explore(
+            self.queries, fields, self._values(fields), classes
+        )
+        ends = Ends(
+            origin.take(expressed.field),
+            keys.of_cells(fields.genome.take(expressed.field), expressed.cell),
+            expressed.weight,
+            expressed.field,
+            fields.genome,
+        )
+        if keys.terminal_of_cell and classes != UPWARDS:
+            # Links into a terminal run upwards whatever the configuration says.
+            y = [keys.points(k)[:, 1] for k in (ends.source, ends.target)]
+            ends = ends.keep(~keys.is_terminal(ends.target) | (y[0] < y[1]))
+        return ends
 
-    def _explore_hidden(
-        self,
-        new: Int[np.ndarray, " positions"],
-        rounds: int,
-        classes: frozenset[int],
-        sink: Sink,
-    ) -> None:
-        """Phase 2 of `es`, and the optional rounds of `emr`: from new positions."""
-        keys = self.keys
-        for _ in range(rounds):
-            # A found position that is an input was explored in phase 1.
-            new = new[new % keys.stride >= self._num_inputs]
-            if not new.size:
-                break
-            genomes = keys.genomes(new)
-            sink.foresee(np.bincount(genomes, minlength=keys.num_genomes))
-            is_terminal = keys.is_terminal(new)
-            targets = []
-            # From a terminal, links run upwards whatever the configuration says.
-            for which, allowed in ((~is_terminal, classes), (is_terminal, UPWARDS)):
-                origin = new[which]
-                fields = Fields(keys.genomes(origin), keys.points(origin), True)
-                parts = self._outgoing(fields, origin, allowed)
-                targets.extend(_collect(sink, parts))
-            new = self.found.add(*targets)
+    def _values(self, fields: Fields) -> EagerValues | FrontierValues:
+        if self.is_eager and self.rule.explores_outputs:
+            return EagerValues(self.queries, fields, self.rule.depth)
+        return FrontierValues(self.queries, fields, self.is_eager, self.max_quads)
 
-    def _explore_outputs(self, sink: Sink) -> None:
-        """Phase 3 of `es`: towards each output."""
-        keys = self.keys
-        fields = self._terminal_fields(self._num_inputs, self._num_outputs, False)
-        place = self._num_inputs + np.arange(fields.num) % self._num_outputs
-        output = keys.of_terminals(fields.genome, place)
-        batches = self.exploration.batches(self.queries, fields)
-        for begin, stop, expressed in batches:
-            genome = fields.genome[begin:stop]
-            sink.add(
-                Ends(
-                    keys.of_cells(genome.take(expressed.field), expressed.cell),
-                    output[begin:stop].take(expressed.field),
-                    expressed.weight,
-                    expressed.field,
-                    genome,
-                )
-            )
-
-
-def _collect(sink: Sink, parts: Iterable[Ends]) -> list[np.ndarray]:
-    targets = []
-    for part in parts:
-        sink.add(part)
-        targets.append(sink.targets(part))
-    return targets
-
-
-class Held:
-    """Keeps links in memory, for several genomes together: up to a limit.
-
-    If more than `together` are to be expected, it says so before they are found, so
-    that what was done for nothing is little.
-    """
-
-    def __init__(self, max_links: int, together: int) -> None:
-        self.parts: list[Ends] = []
-        self._max_links, self._together = max_links, together
-        self._num = 0
-
-    def add(self, ends: Ends) -> None:
-        self.parts.append(ends)
-        self._num += ends.weight.size
-        if self._num > self._max_links:
+    def _keep(self, ends: Ends) -> None:
+        self._ends.append(ends)
+        if sum(part.weight.size for part in self._ends) > self.max_links:
             raise TooLargeError
-
-    def foresee(self, num_fields: Int[np.ndarray, " genomes"]) -> None:
-        if self._num / self._together * num_fields.sum() < 1:
-            return
-        num_links, explored = np.zeros((2, num_fields.size), np.int64)
-        for part in self.parts:
-            np.add.at(explored, part.field_genome, 1)
-            in_field = np.bincount(part.field, minlength=part.field_genome.size)
-            np.add.at(num_links, part.field_genome, in_field)
-        # A position is supposed to have as many links as those before it have.
-        sizes = num_links + num_links * num_fields // np.maximum(explored, 1)
-        if sizes.sum() > self._together:
-            raise TooLargeError(sizes)
-
-    def targets(self, ends: Ends) -> Int[np.ndarray, " positions"]:
-        return ends.target
-
-
-class _Nowhere:
-    """For links whose ends alone are of interest."""
-
-    def __init__(self, keys: Keys) -> None:
-        self._keys = keys
-
-    def add(self, ends: Ends) -> None:
-        return None
-
-    def foresee(self, num_fields: Int[np.ndarray, " genomes"]) -> None:
-        return None
-
-    def targets(self, ends: Ends) -> Int[np.ndarray, " positions"]:
-        return self._keys.distinct(ends.target)
 
 
 def number_ends(numbering: Numbering, ends: Ends) -> Links:

@@ -17,16 +17,13 @@ from jaxtyping import Bool, Float
 
 from ..cppn import Interval, enclose
 from ._fields import Fields, Quads, Queries, Values, block_variance
-from ._rules import Expressed, candidates_of, express, in_band, permitted
+from ._expression import Expressed, candidates_of, express, in_band, permitted
 
 if TYPE_CHECKING:
     from ._emr import EMRRule
 
 MAX_BRUTE_DEPTH = 7
 """The deepest grid whose every cell is asked for: 87,380 cells for each field."""
-
-_LEAST = 256
-"""Quads that are explored at a time in any case; smaller pieces would save nothing."""
 
 
 def check_brute_force(rule: "EMRRule") -> None:
@@ -46,23 +43,17 @@ def explore_recovering(
     fields: Fields,
     values: Values,
     classes: frozenset[int],
-    max_quads: int,
 ) -> Expressed:
-    """The links that a rule with `recover` expresses.
-
-    Depth first, in pieces whose children are no more than `max_quads`; within a piece
-    all quads at once. The links of a level come in Z-order, as without pieces.
-    """
+    """The links that a rule with `recover` expresses."""
     has_bounds = not values.wants_everything
-    found: list[list[Expressed]] = [[] for _ in range(rule.depth + 1)]
-    waiting = [Quads.roots(fields.num)] if fields.num else []
-    while waiting:
-        quads = waiting.pop()
+    levels = []
+    quads = Quads.roots(fields.num)
+    while quads.num:
         is_free = quads.level <= rule.initial_depth
         if has_bounds and not is_free:
             quads = quads.select(may_vary(rule, queries, fields, quads))
             if not quads.num:
-                continue
+                break
         u = values.at(quads)[0]
         weight = queries.weight_map(u)
         active = np.arange(quads.num)
@@ -71,25 +62,13 @@ def explore_recovering(
             active = np.flatnonzero(block_variance(varying) > rule.variance_threshold)
         some, weight = quads.select(active), weight.take(active, axis=1)
         strong = np.abs(weight) > rule.weight_threshold
-        level = [candidates_of(fields, some, weight, strong, classes)]
-        if rule.band_threshold > 0:
-            level = in_band(queries, fields, level, rule.band_threshold)
-        level = permitted(queries, fields, level)
-        found[quads.level].append(express(level, queries.engine.dtype))
-        if quads.level < rule.depth:
-            size = max(_LEAST, max_quads // 4)
-            waiting.extend(_pieces(quads.children(), size)[::-1])
-    parts = [part for level in found for part in level]
-    return Expressed.concatenate(parts, queries.engine.dtype)
-
-
-def _pieces(quads: Quads, size: int) -> list[Quads]:
-    if quads.num <= size:
-        return [quads]
-    return [
-        quads.select(np.arange(begin, min(begin + size, quads.num)))
-        for begin in range(0, quads.num, size)
-    ]
+        levels.append(candidates_of(fields, some, weight, strong, classes))
+        if quads.level == rule.depth:
+            break
+        quads = quads.children()
+    if rule.band_threshold > 0:
+        levels = in_band(queries, fields, levels, rule.band_threshold)
+    return express(permitted(queries, fields, levels), queries.engine.dtype)
 
 
 def may_vary(

@@ -1,14 +1,13 @@
-"""What both rules share: their results, the direction of links, the band test."""
+"""What rules share: their results, the direction of links, the band test, LEO."""
 
 import dataclasses
-from typing import Protocol
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ._cells import cell_ids
 from ._connections import UPWARDS, is_allowed
-from ._fields import Fields, Quads, Queries, Values
+from ._fields import Fields, Quads, Queries
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,27 +33,6 @@ class Expressed:
             np.concatenate([none, *(p.cell for p in parts)]),
             np.concatenate([np.zeros(0, dtype), *(p.weight for p in parts)]),
         )
-
-
-class Rule(Protocol):
-    """Which cells a field expresses links to."""
-
-    depth: int
-
-    def explore(
-        self,
-        queries: Queries,
-        fields: Fields,
-        values: Values,
-        classes: frozenset[int],
-        max_quads: int,
-    ) -> Expressed | None:
-        """The expressed links of a batch of fields, of the given classes.
-
-        None if more than `max_quads` quads would have to be kept at once; the caller
-        then comes back with fewer fields.
-        """
-        ...
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,54 @@
+// A growing array of plain numbers. Unlike std::vector it does not write what is about
+// to be overwritten, and it can be filled from behind its end.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+namespace substrax {
+
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  int64_t size() const { return size_; }
+  int64_t num_bytes() const { return size_ * int64_t(sizeof(T)); }
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  T& operator[](int64_t k) { return data_[size_t(k)]; }
+  const T& operator[](int64_t k) const { return data_[size_t(k)]; }
+  std::span<T> all() { return {data(), size_t(size_)}; }
+  void clear() { size_ = 0; }
+
+  // Room for n more behind the end; `grow` says how many of them were written.
+  T* room(int64_t n) {
+    if (size_ + n > capacity_) {
+      capacity_ = std::max(size_ + n, 2 * capacity_);
+      auto larger = std::make_unique_for_overwrite<T[]>(size_t(capacity_));
+      if (size_) std::memcpy(larger.get(), data(), size_t(num_bytes()));
+      data_ = std::move(larger);
+    }
+    return data() + size_;
+  }
+  void grow(int64_t n) { size_ += n; }
+  void push(T value) {
+    *room(1) = value;
+    grow(1);
+  }
+  void shrink(int64_t size) { size_ = size; }
+  void release() {
+    data_.reset();
+    size_ = capacity_ = 0;
+  }
+
+ private:
+  std::unique_ptr<T[]> data_;
+  int64_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace substrax

@@ -1,0 +1,85 @@
+// The links of a whole population, written once, in the order of genomes: in memory up
+// to a limit, and beyond it in files.
+//
+// Memory is address space that is reserved at once and taken page by page, so that
+// nothing is ever moved while it grows.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+#include "links.hpp"
+#include "reservation.hpp"
+#include "scratch.hpp"
+
+namespace substrax {
+
+template <class T>
+class LinkStore {
+ public:
+  LinkStore(int64_t limit_bytes, OpenScratch open_scratch)
+      : max_links_(limit_bytes / link_bytes), open_scratch_(std::move(open_scratch)) {}
+
+  int64_t size() const { return size_; }
+  bool is_on_disk() const { return files_[0].is_open(); }
+
+  // Where the next n links go. Calls come in the order of genomes, one at a time.
+  int64_t reserve(int64_t n) {
+    const int64_t begin = size_;
+    size_ += n;
+    if (!is_on_disk() && size_ > max_links_) {
+      std::unique_lock guard(mode_);  // nobody writes into memory that is given up
+      spill(begin);
+    } else if (!is_on_disk() && !memory_[0]) {
+      for (int c = 0; c < 3; ++c)
+        memory_[c] = std::make_shared<Reservation>(size_t(max_links_ * width(c)));
+    }
+    if (!is_on_disk())
+      for (int c = 0; c < 3; ++c) memory_[c]->commit(size_t(size_ * width(c)));
+    return begin;
+  }
+  // Writes links to where `reserve` said; several threads may at a time.
+  void put(int64_t begin, const Links<T>& links) {
+    const void* column[] = {links.source.data(), links.target.data(), links.weight.data()};
+    {
+      std::shared_lock guard(mode_);
+      if (!is_on_disk()) return copy(begin, column, links.size());
+    }
+    std::unique_lock guard(mode_);
+    for (int c = 0; c < 3; ++c)
+      files_[c].write(column[c], links.size() * width(c), begin * width(c));
+  }
+
+  // A column's memory, which lives as long as somebody has it; null for none.
+  std::shared_ptr<Reservation> memory(int column) { return memory_[column]; }
+  int release_file(int column) { return files_[column].release(); }
+
+ private:
+  static constexpr int64_t link_bytes = 2 * sizeof(int32_t) + sizeof(T);
+  static int64_t width(int column) { return column < 2 ? sizeof(int32_t) : sizeof(T); }
+
+  void copy(int64_t begin, const void* const* column, int64_t n) {
+    for (int c = 0; c < 3; ++c)
+      std::memcpy(static_cast<char*>(memory_[c]->data()) + begin * width(c), column[c],
+                  size_t(n * width(c)));
+  }
+  void spill(int64_t written) {
+    for (int c = 0; c < 3; ++c) {
+      files_[c].open(open_scratch_);
+      if (memory_[c]) files_[c].write(memory_[c]->data(), written * width(c), 0);
+      memory_[c].reset();
+    }
+  }
+
+  int64_t max_links_, size_ = 0;
+  OpenScratch open_scratch_;
+  std::shared_mutex mode_;  // shared by those who write into memory
+  std::shared_ptr<Reservation> memory_[3];
+  ScratchFile files_[3];
+};
+
+}  // namespace substrax

@@ -1,0 +1,174 @@
+"""The native engine: C++ for CPUs, where it was built.
+
+It was compiled once or twice: for any processor, and on x86-64 for those with AVX2 and
+FMA, which give the same bits many times faster. The C++ side trusts its arguments, so
+everything that goes there goes through `Engine`, and is an array of the dtype and shape
+that it says.
+"""
+
+import functools
+import importlib
+import logging
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ._memory import scratch_error, show_bytes
+
+_logger = logging.getLogger(__name__)
+
+PLAIN, FAST = "substrax._engine", "substrax._engine_fma"
+
+
+def engine_or_warning() -> "Engine | None":
+    """The native engine; None, with a word about it, where it was not built."""
+    found = engine()
+    if found is None:
+        _say_missing()
+    return found
+
+
+@functools.cache
+def _say_missing() -> None:
+    _logger.warning(
+        "the native engine was not built, so networks are discovered and evaluated by "
+        "JAX, which takes many times as long. Install a C++ compiler and install "
+        "substrax again."
+    )
+
+
+def required() -> "Engine":
+    found = engine()
+    if found is None:
+        raise ValueError(
+            "engine native was asked for, but it was not built. Install a C++ compiler "
+            "and install substrax again, or use engine auto."
+        )
+    return found
+
+
+@functools.cache
+def engine(name: str | None = None) -> "Engine | None":
+    """The engine that fits this processor, or the one of a name."""
+    if name is not None:
+        module = _import(name)
+        return None if module is None else Engine(module)
+    plain = _import(PLAIN)
+    if plain is None:
+        return None
+    fast = _import(FAST) if plain.has_fma() else None
+    return Engine(plain if fast is None else fast)
+
+
+def _import(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        if error.name == name:
+            return None  # it was not built
+        raise
+
+
+# Kinds of refusals, as in src/native/refusal.hpp.
+_TOO_MANY_POSITIONS, _QUADTREE_TOO_LARGE, _SCRATCH_FAILED, _NETWORK_TOO_LARGE = range(
+    1, 5
+)
+_POSITION_BYTES = 256
+
+
+class Engine:
+    """The functions of the native module, with arrays as it wants them."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module: Any = module
+
+    def discover(
+        self,
+        programs: Any,
+        layout: Any,
+        rule: Any,
+        settings: Any,
+        *,
+        num_threads: int,
+        budget: int,
+        open_scratch: Callable[[], int],
+        on_progress: Callable[[int, int, int], None] | None,
+        scratch: Any,
+    ) -> dict[str, Any]:
+        """Nodes and links of all genomes; links are arrays, or descriptors of files."""
+
+        def refuse(kind: int, number: int, level: int) -> NoReturn:
+            _refuse(kind, number, level, budget, scratch)
+
+        return self.module.discover(
+            programs,
+            layout,
+            rule,
+            settings,
+            num_threads,
+            open_scratch,
+            on_progress,
+            refuse,
+        )
+
+    def evaluate(
+        self,
+        networks: Any,
+        inputs: np.ndarray,
+        steps: int,
+        *,
+        budget: int,
+        num_threads: int,
+        outputs: np.ndarray,
+    ) -> None:
+        """Fills `outputs`; networks settle if `steps` is 0."""
+        self.module.evaluate(
+            networks, inputs, steps, budget, num_threads, outputs, _refuse_evaluation
+        )
+
+    def advance(
+        self,
+        networks: Any,
+        inputs: np.ndarray,
+        steps: int,
+        *,
+        budget: int,
+        num_threads: int,
+        state: np.ndarray,
+        outputs: np.ndarray,
+    ) -> None:
+        """Replaces `state` by that after `steps` steps, and fills `outputs`."""
+        self.module.advance(
+            networks,
+            inputs,
+            steps,
+            budget,
+            num_threads,
+            state,
+            outputs,
+            _refuse_evaluation,
+        )
+
+
+def _refuse(kind: int, number: int, level: int, budget: int, scratch: Any) -> NoReturn:
+    if kind == _SCRATCH_FAILED:
+        raise scratch_error(OSError(number, ""), scratch)
+    if kind == _QUADTREE_TOO_LARGE:
+        raise ValueError(
+            f"one quadtree has {number:,} blocks at level {level}, more than "
+            "memory_budget allows to keep. Raise memory_budget, lower depth, or raise "
+            "division_threshold."
+        )
+    assert kind == _TOO_MANY_POSITIONS, kind
+    raise ValueError(
+        f"one genome has {number:,} positions, which take about "
+        f"{show_bytes(number * _POSITION_BYTES)} while its links are found, more than "
+        f"its share of memory_budget ({show_bytes(budget)}) allows. Raise "
+        "memory_budget, lower depth, or raise variance_threshold."
+    )
+
+
+def _refuse_evaluation(kind: int, number: int, level: int) -> NoReturn:
+    raise AssertionError(f"evaluation refuses nothing, but this: {kind}, {number}")

@@ -1,0 +1,112 @@
+"""What work may take, and which engine does it: one object that is handed down.
+
+Nothing in it changes a result. Problems and decoders say what is computed; resources
+say with how much memory, on how many threads, and where files go that exceed it.
+"""
+
+import dataclasses
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import jax
+
+from . import _native
+from ._memory import AUTO, open_scratch, read_budget
+
+ENGINES = (AUTO, "native", "device")
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """How far the discovery of a population is."""
+
+    num_genomes: int
+    genomes_done: int
+    queries: int
+    links: int
+    seconds: float
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that remain, None as long as nobody can say."""
+        if not self.genomes_done:
+            return None
+        rest = self.num_genomes - self.genomes_done
+        return self.seconds * rest / self.genomes_done
+
+
+@dataclasses.dataclass(frozen=True)
+class Resources:
+    """**Arguments:**
+
+    - `memory_budget`: bytes, or a text such as `2GiB`, that discovery and evaluation
+      stay below; what exceeds it goes to the disk. `auto` is half of the memory that is
+      free.
+    - `threads`: how many to work with; None takes all cores.
+    - `scratch`: the folder for what exceeds the memory; None takes the system's folder
+      for temporary files.
+    - `engine`: `native` (C++, for CPUs), `device` (JAX, for accelerators), or `auto`,
+      which is native where JAX runs on a CPU and the engine was built.
+    - `on_progress`: called some times a second while a discovery takes long.
+    """
+
+    memory_budget: str | int = AUTO
+    threads: int | None = None
+    scratch: Path | None = None
+    engine: str = AUTO
+    on_progress: Callable[[Progress], None] | None = None
+
+    def __post_init__(self) -> None:
+        read_budget(self.memory_budget)
+        if self.threads is not None and (
+            isinstance(self.threads, bool)
+            or not isinstance(self.threads, int)
+            or self.threads < 1
+        ):
+            raise ValueError(
+                f"threads is {self.threads!r}; give a whole number of at least 1, or "
+                "None for all cores."
+            )
+        if self.engine not in ENGINES:
+            raise ValueError(
+                f"unknown engine {self.engine!r}: use one of {', '.join(ENGINES)}."
+            )
+
+    @property
+    def budget(self) -> int:
+        """The memory budget in bytes."""
+        return read_budget(self.memory_budget)
+
+    @property
+    def num_threads(self) -> int:
+        return num_cores() if self.threads is None else self.threads
+
+    @property
+    def native(self) -> _native.Engine | None:
+        """The native engine, if it is the one to use."""
+        if self.engine == "device":
+            return None
+        if self.engine == "native":
+            return _native.required()
+        return _automatic()
+
+    def open_scratch(self) -> int:
+        """The descriptor of a new file without a name, for what exceeds the memory."""
+        return open_scratch(self.scratch)
+
+
+@functools.cache
+def _automatic() -> _native.Engine | None:
+    if jax.default_backend() != "cpu":
+        return None
+    return _native.engine_or_warning()
+
+
+def num_cores() -> int:
+    """Processor cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1

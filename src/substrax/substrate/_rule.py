@@ -1,0 +1,105 @@
+"""What a rule is: which nodes and links the pattern of a CPPN means.
+
+A rule is one file here, with its settings, and one file of C++ (src/native/rule_*.hpp),
+which the native engine runs. What the methods below say serves accelerators, and reads
+the same: fields are explored level by level, for all genomes together.
+"""
+
+import abc
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._native import Engine
+from ._cells import MAX_DEPTH, num_cells
+from ._expression import Expressed
+from ._fields import Fields, Quads, Queries, Values
+
+STRATEGIES = ("auto", "eager", "frontier")
+
+
+class AbstractRule(abc.ABC):
+    """Rules are frozen dataclasses: their fields are their settings, checked."""
+
+    name: ClassVar[str]
+    """How the configuration and the command line call it."""
+    title: ClassVar[str]
+    """How people call the algorithm."""
+    cells_caption: ClassVar[str]
+    """What the cells of `is_active` are, for the caption of a figure."""
+    explores_outputs: ClassVar[bool]
+    """Whether links to outputs are found by exploring, and not by asking about pairs."""
+
+    depth: int
+    """D, the deepest level."""
+
+    @property
+    @abc.abstractmethod
+    def is_acyclic(self) -> bool:
+        """Whether its networks have no cycles."""
+
+    @property
+    @abc.abstractmethod
+    def num_rounds(self) -> int:
+        """How many times new hidden positions are explored from."""
+
+    @property
+    @abc.abstractmethod
+    def explored_classes(self) -> frozenset[int]:
+        """The classes of links that exploring from hidden positions looks for."""
+
+    @property
+    @abc.abstractmethod
+    def pair_classes(self) -> frozenset[int]:
+        """The classes of links between hidden positions that are asked for by pairs."""
+
+    @property
+    @abc.abstractmethod
+    def pair_threshold(self) -> float:
+        """What the |weight| of a link that is asked for by pairs must exceed."""
+
+    @abc.abstractmethod
+    def native_settings(self, native: Engine, *, is_eager: bool) -> Any:
+        """The settings as the native engine takes them."""
+
+    @abc.abstractmethod
+    def explore(
+        self, queries: Queries, fields: Fields, values: Values, classes: frozenset[int]
+    ) -> Expressed:
+        """The expressed links of a batch of fields, of the given classes."""
+
+    @abc.abstractmethod
+    def is_active(
+        self, queries: Queries, quads: Quads, outputs: np.ndarray
+    ) -> np.ndarray:
+        """Of quads that `explore` has looked at: which are active, for figures."""
+
+    @abc.abstractmethod
+    def check_strategy(self, strategy: str, budget: int) -> None:
+        """Refuses what would take too long, or too much memory."""
+
+
+def check_known_strategy(strategy: str) -> None:
+    if strategy not in STRATEGIES:
+        raise ValueError(f"unknown strategy {strategy!r}: use one of {STRATEGIES}.")
+
+
+def check_whole(**settings: object) -> None:
+    for name, value in settings.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise ValueError(f"{name} must be a whole number, not {value!r}.")
+
+
+def check_depth(depth: int) -> None:
+    if not 0 <= depth <= MAX_DEPTH:
+        raise ValueError(f"depth must lie between 0 and {MAX_DEPTH}, not {depth}.")
+
+
+def check_threshold(name: str, value: float) -> None:
+    if not (np.isfinite(value) and value >= 0):
+        raise ValueError(f"{name} must be a number of at least 0, not {value}.")
+
+
+def num_quads(depth: int) -> int:
+    """Quads of a whole grid."""
+    return num_cells(depth) // 4
