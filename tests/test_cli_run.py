@@ -280,16 +280,16 @@ def test_a_scratch_folder_that_cannot_be_written(ran, tmp_path, capsys, tiny):
 
 def test_a_disk_that_is_full(ran, tmp_path, capsys, tiny):
     path = tmp_path / "run"
-    real, num_left = memory_module._write, 30
+    real, num_left = memory_module.open_scratch, 6
 
-    def write(file, array):
+    def open_scratch(folder):
         nonlocal num_left
         num_left -= 1
         if num_left < 0:
             raise OSError(errno.ENOSPC, "No space left on device")
-        real(file, array)
+        return real(folder)
 
-    with mock.patch.object(memory_module, "_write", write):
+    with mock.patch("substrax._resources.open_scratch", open_scratch):
         assert main([*SPILLING, "--generations", "3", "--out", str(path)]) == 1
     told = capsys.readouterr().err
     assert f"the scratch folder {path / 'scratch'} is full" in told

@@ -95,7 +95,10 @@ class Discovery {
   Refusal run() {
     return workers_.run([this](int) { work(); });
   }
-  std::unique_ptr<Discovered<T>> result() { return std::move(result_); }
+  std::unique_ptr<Discovered<T>> result() {
+    result_->links.close();
+    return std::move(result_);
+  }
 
  private:
   struct Finished {

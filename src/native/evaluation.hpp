@@ -31,7 +31,7 @@ class Evaluation {
     const int64_t cuts = std::clamp<int64_t>((4 * threads + num - 1) / num, 1, num_blocks);
     blocks_at_a_time_ = (num_blocks + cuts - 1) / cuts;
     num_blocks_ = num_blocks;
-    max_sorted_links_ = std::max<int64_t>(1 << 16, memory_budget / threads / 2 / int64_t(4 + sizeof(T)));
+    max_sorted_links_ = std::max<int64_t>(1 << 10, memory_budget / threads / 2 / int64_t(4 + sizeof(T)));
   }
 
   // Outputs (networks, samples, outputs). With `steps` 0 networks settle; else they make

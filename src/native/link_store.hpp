@@ -54,6 +54,11 @@ class LinkStore {
       files_[c].write(column[c], links.size() * width(c), begin * width(c));
   }
 
+  // Nothing more will be written.
+  void close() {
+    for (int c = 0; c < 3; ++c)
+      if (memory_[c]) memory_[c]->trim(size_t(size_ * width(c)));
+  }
   // A column's memory, which lives as long as somebody has it; null for none.
   std::shared_ptr<Reservation> memory(int column) { return memory_[column]; }
   int release_file(int column) { return files_[column].release(); }

@@ -28,7 +28,9 @@ class Reservation {
     data_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (data_ == MAP_FAILED) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-    madvise(data_, size_, MADV_HUGEPAGE);  // fewer, larger pages: a hint
+    // Fewer, larger pages: a hint. Not for the first of them, as little networks should
+    // not pay for a large page.
+    if (size_ > large_page) madvise(static_cast<char*>(data_) + large_page, size_ - large_page, MADV_HUGEPAGE);
 #endif
 #endif
   }
@@ -43,6 +45,18 @@ class Reservation {
   Reservation& operator=(const Reservation&) = delete;
 
   void* data() { return data_; }
+  // No more than the first bytes are going to be used.
+  void trim(size_t num_bytes) {
+#ifndef _WIN32
+    constexpr size_t page = size_t{1} << 16;  // no system has larger ones
+    const size_t kept = (num_bytes / page + 1) * page;
+    if (kept >= size_) return;
+    munmap(static_cast<char*>(data_) + kept, size_ - kept);
+    size_ = kept;
+#else
+    (void)num_bytes;
+#endif
+  }
   // The first bytes are going to be used.
   void commit(size_t num_bytes) {
 #ifdef _WIN32
@@ -56,6 +70,7 @@ class Reservation {
   }
 
  private:
+  static constexpr size_t large_page = size_t{1} << 21;
   size_t size_;
   void* data_;
 #ifdef _WIN32

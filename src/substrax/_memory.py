@@ -104,6 +104,7 @@ def show_bytes(num: int | float) -> str:
 
 # ------------------------------------------------------------------------ scratch files
 
+
 @contextlib.contextmanager
 def scratch_in(folder: Path) -> Iterator[Path]:
     """A folder for scratch files, made when it is needed and removed at the end.

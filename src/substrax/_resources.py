@@ -10,8 +10,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import jax
-
 from . import _native
 from ._memory import AUTO, open_scratch, read_budget
 
@@ -99,6 +97,8 @@ class Resources:
 
 @functools.cache
 def _automatic() -> _native.Engine | None:
+    import jax  # here, as it takes seconds
+
     if jax.default_backend() != "cpu":
         return None
     return _native.engine_or_warning()

@@ -80,9 +80,9 @@ class Counting(Discovered):
 
     built: list[int]
 
-    def decode_programs(self, programs) -> Networks:
+    def decode_programs(self, programs, resources=None) -> Networks:
         self.built.append(programs.num_genomes)
-        return super().decode_programs(programs)
+        return super().decode_programs(programs, resources)
 
 
 def hits(decoder: AbstractDecoder, first: Genome, second: Genome) -> int:

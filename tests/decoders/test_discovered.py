@@ -120,8 +120,12 @@ def check(decoder: Discovered, oracle: Any, cppns: list[dict[str, Any]]) -> int:
     return int(networks.num_links.max())
 
 
+def settings_of(rule: Any) -> dict[str, Any]:
+    return dataclasses.asdict(rule)
+
+
 def test_es_hyperneat_is_that_of_the_oracle() -> None:
-    parameters = es.Parameters(**dataclasses.asdict(ES))
+    parameters = es.Parameters(**settings_of(ES))
 
     def oracle(cppn: dict[str, Any]) -> es.Discovery:
         query = oracle_query(cppn, "neat-python")
@@ -134,7 +138,7 @@ def test_es_hyperneat_is_that_of_the_oracle() -> None:
 @pytest.mark.parametrize("connections", CONFIGURATIONS)
 def test_emr_hyperneat_is_that_of_the_oracle(connections: str) -> None:
     decoder = emr_decoder(connections)
-    values = dataclasses.asdict(decoder.rule)
+    values = settings_of(decoder.rule)
     parameters = emr.Parameters(configuration=values.pop("connections"), **values)
 
     def oracle(cppn: dict[str, Any]) -> emr.Discovery:
@@ -161,7 +165,7 @@ def test_acyclic_networks_settle_to_what_stepping_reaches(make) -> None:
 def test_strategies_decode_to_the_same_bits(make) -> None:
     genomes = genomes_of(evolved_cppns())
     auto = make(strategy="auto").decode(genomes)
-    for options in ({"strategy": "eager"}, {"strategy": "frontier", "max_quads": 8}):
+    for options in ({"strategy": "eager"}, {"strategy": "frontier"}):
         assert_same_networks(make(**options).decode(genomes), auto)
 
 
@@ -171,7 +175,7 @@ def test_leo_gates_links() -> None:
         "full", reading=reading("plain", leo=True), weight_map=MAPS["plain"]
     )
     assert decoder.num_genome_outputs == 2
-    values = dataclasses.asdict(decoder.rule)
+    values = settings_of(decoder.rule)
     parameters = emr.Parameters(configuration=values.pop("connections"), **values)
     num_gated = 0
 
@@ -232,7 +236,6 @@ def test_defaults_are_those_of_the_sources() -> None:
     ("options", "message"),
     [
         ({"strategy": "lazy"}, "unknown strategy 'lazy'"),
-        ({"max_quads": 0}, "max_quads must be positive"),
         ({"steps": 0}, "steps must be positive"),
         ({"output_activation": "sigmod"}, "did you mean 'sigmoid'"),
     ],
@@ -257,16 +260,18 @@ def test_bad_readings_get_a_sentence(options: dict, message: str) -> None:
 
 
 def test_discover_is_what_the_decoder_calls() -> None:
-    """The wiring is public, for those who want no network."""
-    from substrax.substrate import Exploration
-
+    """It counts queries, too."""
     genomes = genomes_of(draw_cppns(1, 2))
-    wiring = discover(
-        reading().engine(genomes), MAPS["neat-python"], LAYOUT, Exploration(EMR)
+    found = discover(
+        reading().compile(genomes),
+        reading().coordinates,
+        LAYOUT,
+        EMR,
+        MAPS["neat-python"],
     )
     networks = emr_decoder().decode(genomes)
-    np.testing.assert_array_equal(wiring.link_weight, networks.link_weight)
-    assert wiring.num_queries > 0
+    np.testing.assert_array_equal(found.networks.link_weight, networks.link_weight)
+    assert found.num_queries > 0
 
 
 def test_a_layout_that_no_link_can_cross_is_refused() -> None:

@@ -33,7 +33,7 @@ class SumOfWeights(Problem):
     target: float = 0.0
     noise: float = 0.01
 
-    def fitness(self, networks: Networks, *, key) -> np.ndarray:
+    def fitness(self, networks: Networks, *, key, resources=None) -> np.ndarray:
         sums = np.array([n.link_weight.sum() for n in networks], np.float64)
         noise = np.asarray(jax.random.uniform(key, (len(networks),)), np.float64)
         return -np.abs(sums - self.wanted) - self.noise * noise - 0.01

@@ -151,7 +151,7 @@ def test_it_stops_when_time_is_up(result):
 
 
 class Constant(Problem):
-    def fitness(self, networks, *, key):
+    def fitness(self, networks, *, key, resources=None):
         return np.zeros(len(networks))
 
 
@@ -182,7 +182,7 @@ def test_a_callback_can_stop_the_run(answer, reason):
 
 
 class Broken(Problem):
-    def fitness(self, networks, *, key):
+    def fitness(self, networks, *, key, resources=None):
         return np.full(len(networks), np.nan)
 
 
@@ -208,7 +208,7 @@ def test_mistakes_are_named_before_anything_is_compiled():
 
 
 class Misshapen(Problem):
-    def fitness(self, networks, *, key):
+    def fitness(self, networks, *, key, resources=None):
         return np.zeros((len(networks), 1))
 
 

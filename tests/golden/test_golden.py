@@ -134,9 +134,18 @@ def links_that_differ(result: Result, case: Case) -> list[str]:
     return lines
 
 
+BATCH_DEPENDENT = ("direct recurrent large", "stepped")
+"""Where version 0.1 broke its own promise: with these networks, a `Stepper` of three
+samples gave other last bits than `evaluate` gave for the same samples, or a `Stepper`
+of four. What it stepped to is not compared; tests/network shows that stepping equals
+evaluating."""
+
+
 def outputs_that_differ(result: Result, case: Case) -> list[str]:
     lines = []
     for kind, values in result.outputs.items():
+        if (case.name, kind) == BATCH_DEPENDENT:
+            continue
         ours = values[:, list(MANY_SHOWN)] if kind == "many" else values
         theirs = recorded("outputs")[f"{case.name}/{kind}"]
         if case.precision == "f64":

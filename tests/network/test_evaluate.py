@@ -1,9 +1,7 @@
 """Settled and stepped evaluation against the oracle; bits that nothing may change."""
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -16,9 +14,8 @@ from tests.network.support import (
 )
 
 import substrax._memory as memory_module
-import substrax.network._evaluate as evaluate_module
-import substrax.network._pieces as pieces_module
-from substrax._memory import joined
+from substrax import Resources
+from substrax._memory import is_on_disk, joined
 from substrax.cppn import activation_id
 from substrax.network import Networks, Stepper, evaluate
 
@@ -150,40 +147,48 @@ def steps_of(networks: Networks, batches: list[np.ndarray]) -> list[np.ndarray]:
     return results
 
 
+def on_disk(networks: Networks, folder: Path) -> Networks:
+    """The same networks with their links in files."""
+    names = ("link_source", "link_target", "link_weight")
+    arrays = {n: joined([getattr(networks, n)], 0, folder) for n in names}
+    assert is_on_disk(arrays["link_weight"])
+    return dataclasses.replace(networks, **arrays)
+
+
 @pytest.mark.parametrize("cyclic", [False, True])
-@pytest.mark.parametrize("large", [0, 1 << 20])
-def test_stepping_beyond_the_memory_changes_no_bit(large: int, cyclic: bool) -> None:
-    """State is carried on, whether networks are stepped together, in runs, or links in
-    blocks; with links in memory or on the disk."""
+def test_stepping_networks_on_the_disk_changes_no_bit(
+    cyclic: bool, tmp_path: Path
+) -> None:
     networks = random_networks(11, cyclic=cyclic, dtype=np.float32, steps=3)
     own = each_input(networks)
     batches = [own, -own, samples_for(networks), 0.5 * own]
     wanted = steps_of(networks, batches)
-    with (
-        mock.patch.object(memory_module, "LEAST_BUDGET", 1),
-        mock.patch.object(evaluate_module, "_MAX_LINKS", 30),
-        in_blocks(70, 20),
-        mock.patch.object(evaluate_module, "LARGE", large),
-    ):
-        budget = 8 * evaluate_module._STATES * 6 * int(networks.node_bounds[-1])
-        small = dataclasses.replace(networks, memory_budget=budget)
-        assert Stepper.of(small).plan is None
-        with mock.patch.object(pieces_module, "_NODE_BYTES", 0):
-            assert_same_bits(np.array(steps_of(small, batches)), np.array(wanted))
-            names = ("link_source", "link_target", "link_weight")
-            on_disk = {n: joined([getattr(small, n)], 0) for n in names}
-            assert isinstance(on_disk["link_weight"].base, np.memmap)
-            spilled = dataclasses.replace(small, **on_disk)
-            assert_same_bits(np.array(steps_of(spilled, batches)), np.array(wanted))
+    spilled = on_disk(networks, tmp_path)
+    assert_same_bits(np.array(steps_of(spilled, batches)), np.array(wanted))
+
+
+@pytest.mark.parametrize("batch", [1, 3, 4, 5, 17, 70])
+def test_stepping_from_the_beginning_is_evaluating(batch: int) -> None:
+    """Whatever the number of samples: a batch of three is no other kernel."""
+    networks = random_networks(11, cyclic=True, dtype=np.float32, steps=3)
+    samples = samples_for(networks, batch)
+    [outputs] = steps_of(networks, [samples])
+    assert_same_bits(outputs, evaluate(networks, samples))
 
 
 def test_a_state_that_exceeds_the_memory_is_refused() -> None:
-    networks = dataclasses.replace(random_networks(3, cyclic=True), memory_budget=5000)
+    networks = random_networks(3, cyclic=True)
     with mock.patch.object(memory_module, "LEAST_BUDGET", 1):
-        stepper = Stepper.of(networks)
+        stepper = Stepper.of(networks, Resources(memory_budget=5000))
         stepper.start(1)
         with pytest.raises(ValueError, match=r"the state of 5 networks.*memory_budget"):
             stepper.start(50)
+
+
+def test_a_state_of_a_wrong_shape_gets_a_sentence() -> None:
+    stepper = Stepper.of(random_networks(3, cyclic=True))
+    with pytest.raises(ValueError, match=r"the state has the shape .*start\(batch\)"):
+        stepper(stepper.start(2), samples_for(stepper.networks, 3))
 
 
 # ---------------------------------------------------- what changes no bit of a network
@@ -210,18 +215,19 @@ def test_position_in_the_population_changes_no_bit(cyclic: bool) -> None:
     assert_same_bits(evaluate(moved, samples), straight[order])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("cyclic", [False, True])
-@pytest.mark.parametrize(
-    "limits",
-    [{"_MAX_NODES": 1}, {"_MAX_LINKS": 30}, {"_MAX_NODES": 60}, {"_MAX_LANES": 4}],
-    ids=str,
-)
-def test_groups_and_lanes_change_no_bit(limits: dict[str, Any], cyclic: bool) -> None:
-    networks = random_networks(6, cyclic=cyclic, dtype=np.float32)
+def test_engines_agree(cyclic: bool, dtype: type[np.floating]) -> None:
+    """In float32 to the bit, on one CPU."""
+    networks = random_networks(6, cyclic=cyclic, dtype=dtype)
     inputs = each_input(networks, 11)
-    whole = evaluate(networks, inputs)
-    with mock.patch.multiple(evaluate_module, **limits):
-        assert_same_bits(evaluate(networks, inputs), whole)
+    native, device = (
+        evaluate(networks, inputs, resources=Resources(engine=name))
+        for name in ("native", "device")
+    )
+    if dtype is np.float32:
+        assert_same_bits(native, device)
+    np.testing.assert_allclose(native, device, rtol=1e-9)
 
 
 def test_large_networks_are_cut_into_chunks_that_change_no_bit() -> None:
@@ -235,54 +241,26 @@ def test_large_networks_are_cut_into_chunks_that_change_no_bit() -> None:
         np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("steps", [None, 3])
-@pytest.mark.parametrize("block", [7, 70])
-@pytest.mark.parametrize("most", [8, 1000])
-def test_large_networks_in_blocks_are_the_same_to_the_bit(
-    steps: int | None, block: int, most: int
-) -> None:
-    """Links in no order at all, sorted some ranks at a time."""
-    for seed, cyclic in ((21, False), (22, True)):
-        networks = random_networks(seed, cyclic=cyclic)
-        samples = samples_for(networks)
-        own = each_input(networks, 11)
-        whole = [evaluate(networks, x, steps=steps) for x in (samples, own)]
-        with (
-            in_blocks(block, most),
-            mock.patch.object(evaluate_module, "_MAX_LANES", 4),
-        ):
-            for x, wanted in zip((samples, own), whole, strict=True):
-                assert_same_bits(evaluate(networks, x, steps=steps), wanted)
-
-
-@contextlib.contextmanager
-def in_blocks(block: int, most: int) -> Iterator[None]:
-    """Every network counts as large."""
-    with (
-        mock.patch.object(evaluate_module, "LARGE", 0),
-        mock.patch.object(pieces_module, "_BLOCK", block),
-        mock.patch.object(pieces_module, "_LEAST_SORTED", most),
-        mock.patch.object(pieces_module, "_SORT_BYTES", 1 << 62),
-    ):
-        yield
-
-
 @pytest.mark.parametrize("num_bound", [0, 5])
-@pytest.mark.parametrize("block", [7, 70])
-def test_links_in_the_order_of_their_sources_are_not_sorted(
-    block: int, num_bound: int
+@pytest.mark.parametrize("num", [1, 5, 70])
+def test_links_in_the_order_of_their_sources_are_evaluated_as_they_come(
+    num: int, num_bound: int
 ) -> None:
     """As rule `emr` has them: by source, upwards, those to outputs at the end."""
     network = layered_network(num_bound)
-    samples = samples_for(network)
+    samples = samples_for(network, num)
     whole = evaluate(network, samples)
     wanted = oracle_of(network, output="tanh").settled(samples)
     np.testing.assert_allclose(whole[0], wanted, rtol=0, atol=1e-9)
-    sort = mock.patch.object(
-        pieces_module.Large, "_by_rank", side_effect=AssertionError
+    # By target, highest first: sources come later than their targets.
+    order = np.argsort(-network.link_target, kind="stable")
+    moved = dataclasses.replace(
+        network,
+        link_source=network.link_source[order],
+        link_target=network.link_target[order],
+        link_weight=network.link_weight[order],
     )
-    with in_blocks(block, 1000), sort:
-        assert_same_bits(evaluate(network, samples), whole)
+    assert_same_bits(evaluate(moved, samples), whole)
 
 
 def layered_network(num_into_inputs: int) -> Networks:
@@ -301,7 +279,7 @@ def layered_network(num_into_inputs: int) -> Networks:
         node_bounds=np.array([0, rank.size]),
         node_activation=np.full(rank.size, activation_id("tanh"), np.int32),
         node_bias=np.zeros(rank.size),
-        node_rank=rank,
+        node_rank=rank.astype(np.int32),
         node_point=rng.uniform(size=(rank.size, 2)),
         link_bounds=np.array([0, source.size]),
         link_source=source,
@@ -315,13 +293,13 @@ def layered_network(num_into_inputs: int) -> Networks:
 
 
 def test_network_whose_nodes_exceed_the_memory_is_refused() -> None:
-    networks = dataclasses.replace(random_networks(3), memory_budget=100)
+    networks = random_networks(3)
     with (
         mock.patch.object(memory_module, "LEAST_BUDGET", 1),
-        mock.patch.object(evaluate_module, "LARGE", 0),
         pytest.raises(ValueError, match=r"nodes needs about .* memory_budget"),
     ):
-        evaluate(networks, samples_for(networks))
+        small = Resources(memory_budget=100)
+        evaluate(networks, samples_for(networks), resources=small)
 
 
 def test_samples_do_not_touch_each_other() -> None:
@@ -406,41 +384,3 @@ def test_join_of_different_kinds_gets_a_sentence() -> None:
         )
     with pytest.raises(ValueError, match="at least one"):
         Networks.join([])
-
-
-# ------------------------------------------------------------------------- compilation
-
-
-def shapes_of(networks: Networks) -> set[tuple]:
-    """Shapes of the plans of a population's groups: a kernel is compiled for each."""
-    return {
-        tuple(np.shape(x) for x in evaluate_module.make_plan(networks.part(*group)))
-        for group in evaluate_module._groups(networks)
-    }
-
-
-def test_growing_networks_take_few_shapes() -> None:
-    """Sixty networks that grow to 100 times their size, a tenth at a time."""
-    rng = np.random.default_rng(0)
-    shapes = []
-    size = 3.0
-    while size < 300:
-        sizes = rng.poisson(size, 60)
-        shapes.append(shapes_of(random_networks(1, tuple(sizes))))
-        size *= 1.1
-    assert len(shapes) > 45
-    assert len(set.union(*shapes)) <= 7
-
-
-def test_groups_of_a_large_population_have_one_shape() -> None:
-    """Group sizes are balanced: there is no small remainder with a shape of its own."""
-    one = random_networks(2, (150,) * 40)
-    limits: dict[str, Any] = {"_MAX_NODES": 1000, "_MAX_LINKS": 3000}
-    with mock.patch.multiple(evaluate_module, **limits):
-        for num in (23, 31, 40):
-            networks = one.part(0, num)
-            groups = evaluate_module._groups(networks)
-            assert len(groups) > 4
-            assert [b for _, b in groups][:-1] == [a for a, _ in groups][1:]
-            assert (groups[0][0], groups[-1][1]) == (0, num)
-            assert len(shapes_of(networks)) == 1

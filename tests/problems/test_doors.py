@@ -1,6 +1,5 @@
 """Three doors for a user's own problem: arrays, a JAX function, a host function."""
 
-import dataclasses
 from typing import Any
 from unittest import mock
 
@@ -12,7 +11,16 @@ from tests.network.support import assert_same_bits, random_networks, samples_for
 from tests.problems.support import network
 
 import substrax._memory as memory_module
-from substrax.network import Networks, Stepper, evaluate, runs_that_fit
+import substrax.network._plan as plan_module
+from substrax import Resources
+from substrax.network import (
+    Networks,
+    Stepper,
+    capacity_for,
+    evaluate,
+    groups_of,
+    make_plan,
+)
 from substrax.problems import (
     ArrayProblem,
     FunctionProblem,
@@ -212,13 +220,46 @@ def test_a_function_of_networks_beyond_the_memory_gives_the_same(cyclic: bool) -
     problem = FunctionProblem(last, LAYOUT)
     wanted = problem.fitness(networks, key=KEY)
     most = 128 * int((networks.num_links + networks.num_nodes).max())
-    small = dataclasses.replace(networks, memory_budget=most)
     with mock.patch.object(memory_module, "LEAST_BUDGET", 1):
-        assert len(runs_that_fit(small)) > 1
-        assert_same_bits(problem.fitness(small, key=KEY), wanted)
-        small = dataclasses.replace(networks, memory_budget=most - 1)
+        just = Resources(memory_budget=most)
+        assert_same_bits(problem.fitness(networks, key=KEY, resources=just), wanted)
+        less = Resources(memory_budget=most - 1)
         with pytest.raises(ValueError, match=r"inside a JAX function.*memory_budget"):
-            problem.fitness(small, key=KEY)
+            problem.fitness(networks, key=KEY, resources=less)
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+def test_groups_of_networks_give_the_same(cyclic: bool) -> None:
+    def last(network: NetworkFunction, key: jax.Array) -> jax.Array:
+        return roll(network, jax.random.normal(key, (4, 3)))[-1].sum()
+
+    networks = random_networks(6, (3, 40, 3, 7, 20), cyclic=cyclic, dtype=np.float32)
+    wanted = FunctionProblem(last, LAYOUT).fitness(networks, key=KEY)
+    with mock.patch.object(plan_module.Capacity, "__new__", _two_at_a_time):
+        assert groups_of(networks, capacity_for(networks, 1 << 30)) == [
+            (0, 2),
+            (2, 4),
+            (4, 5),
+        ]
+        again = FunctionProblem(last, LAYOUT).fitness(networks, key=KEY)
+    assert_same_bits(again, wanted)
+
+
+def _two_at_a_time(cls, networks=2, nodes=1 << 14, links=1 << 17, ranks=1 << 10):
+    return tuple.__new__(cls, (networks, nodes, links, ranks))
+
+
+def test_a_population_that_grows_keeps_its_shapes() -> None:
+    """Sixty networks that grow to 100 times their size."""
+    shapes = set()
+    rng = np.random.default_rng(0)
+    for size in (3, 10, 30, 100, 300):
+        networks = random_networks(1, tuple(rng.poisson(size, 60)))
+        capacity = capacity_for(networks, 1 << 40)
+        for begin, stop in groups_of(networks, capacity):
+            plan = make_plan(networks.part(begin, stop), capacity)
+            shapes.add(tuple(np.shape(x) for x in plan))
+    assert len(shapes) == 1
 
 
 def test_a_function_of_a_network_is_its_fitness() -> None:

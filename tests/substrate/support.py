@@ -4,10 +4,9 @@ Engines are built for the same functions and for at most 16 slots, whatever the 
 are, so that all tests of one dialect and precision share their kernels.
 """
 
-import os
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
-from unittest import mock
 
 import numpy as np
 from hypothesis import strategies as st
@@ -15,15 +14,16 @@ from tests.cppns import compile_cppns, random_cppn
 from tests.reference.cppn import Query, evaluation_order
 from tests.reference.grid import Link, Position, centres
 
+from substrax import Resources
 from substrax.cppn import QueryEngine
+from substrax.network import Networks
 from substrax.substrate import (
     CONFIGURATIONS,
+    AbstractRule,
     EMRRule,
     ESRule,
-    Exploration,
     Layout,
     WeightMap,
-    Wiring,
     discover,
 )
 
@@ -71,25 +71,73 @@ def oracle_query(cppn: Mapping[str, Any], dialect: str, **options: Any) -> Query
     )
 
 
-def on_cores(num: int) -> Any:
-    """As if the process had so many cores."""
-    return mock.patch.object(
-        os, "sched_getaffinity", lambda _: set(range(num)), create=True
-    )
+@dataclasses.dataclass(frozen=True)
+class Wiring:
+    """The networks of a discovery, seen as hidden nodes and links."""
+
+    networks: Networks
+    layout: Layout
+    num_queries: int
+
+    @property
+    def num_genomes(self) -> int:
+        return len(self.networks)
+
+    @property
+    def num_found(self) -> np.ndarray:
+        return self.networks.num_found
+
+    @property
+    def hidden_bounds(self) -> np.ndarray:
+        num = np.arange(len(self.networks) + 1) * len(self.layout.points)
+        return self.networks.node_bounds - num
+
+    @property
+    def hidden_point(self) -> np.ndarray:
+        terminals = len(self.layout.points)
+        parts = [n.node_point[terminals:] for n in self.networks]
+        return np.concatenate([np.zeros((0, 2)), *parts])
+
+    @property
+    def link_bounds(self) -> np.ndarray:
+        return self.networks.link_bounds
+
+    @property
+    def link_source(self) -> np.ndarray:
+        return self.networks.link_source
+
+    @property
+    def link_target(self) -> np.ndarray:
+        return self.networks.link_target
+
+    @property
+    def link_weight(self) -> np.ndarray:
+        return self.networks.link_weight
 
 
 def find(
     engine: QueryEngine,
     layout: Layout,
-    rule: ESRule | EMRRule,
+    rule: AbstractRule,
+    /,
     *,
     weight_map: WeightMap | None = None,
-    **options: Any,
+    strategy: str = "auto",
+    **resources: Any,
 ) -> Wiring:
     """`discover`, with the weight map of the engine's dialect."""
     if weight_map is None:
         weight_map = MAPS[engine.programs.dialect]
-    return discover(engine, weight_map, layout, Exploration(rule, **options))
+    found = discover(
+        engine.programs,
+        engine.coordinates,
+        layout,
+        rule,
+        weight_map,
+        strategy=strategy,
+        resources=Resources(**resources),
+    )
+    return Wiring(found.networks, layout, found.num_queries)
 
 
 # ------------------------------------------------------------------ views of a wiring

@@ -13,6 +13,7 @@ from tests.reference.grid import Position
 from tests.substrate.support import (
     MAPS,
     SEEDS,
+    Wiring,
     draw_cppns,
     emr_rules,
     es_rules,
@@ -31,7 +32,6 @@ from substrax.substrate import (
     EMRRule,
     ESRule,
     Layout,
-    Wiring,
 )
 
 

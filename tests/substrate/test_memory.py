@@ -1,7 +1,9 @@
-"""A memory budget changes how the work is cut and where results lie, never a bit."""
+"""A memory budget changes where results lie, never a bit."""
 
-import dataclasses
+import gc
+import os
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -17,18 +19,21 @@ from tests.substrate.support import (
 from tests.substrate.test_strategies import Case, cases
 
 import substrax._memory as memory_module
-import substrax.substrate._discover as discover_module
-import substrax.substrate._large as large_module
-from substrax._memory import ScratchError, Store, read_budget, scratch_in, show_bytes
-from substrax.substrate import (
-    EMRRule,
-    ESRule,
-    Estimate,
-    Exploration,
-    Layout,
-    Progress,
-    watch_discovery,
+from substrax import Progress, Resources
+from substrax._memory import (
+    ScratchError,
+    is_on_disk,
+    joined,
+    map_scratch,
+    open_scratch,
+    read_budget,
+    scratch_in,
+    show_bytes,
 )
+from substrax.network import Networks, evaluate
+from substrax.substrate import EMRRule, ESRule, Layout
+
+LARGE = EMRRule(depth=4, variance_threshold=0.003)
 
 
 @pytest.fixture
@@ -38,95 +43,146 @@ def tiny():
         yield
 
 
+def large_engine():
+    return make_engine(draw_cppns(5, 6, leo=True), "plain", np.float32)
+
+
 @given(
     case=cases(max_depth=2),
-    budget=st.sampled_from([1, 1 << 18, 1 << 20, 1 << 30]),
-    together=st.sampled_from([10, 300, 1 << 21]),
+    budget=st.sampled_from([1 << 10, 1 << 18, 1 << 20, 1 << 30]),
+    threads=st.sampled_from([1, 3]),
 )
 @settings(max_examples=20)
-def test_budget_changes_nothing(case: Case, budget: int, together: int) -> None:
+def test_budget_changes_nothing(case: Case, budget: int, threads: int) -> None:
     parts = case.parts(4)
     whole = find(*parts)
-    with (
-        mock.patch.object(memory_module, "LEAST_BUDGET", 1),
-        mock.patch.object(discover_module, "_LEAST_LINKS", 40),
-        mock.patch.object(discover_module, "_TOGETHER", together),
-        mock.patch.object(large_module, "_LEAST_CHUNK", 16),
-    ):
-        assert_same_wirings(find(*parts, memory_budget=budget), whole)
+    with mock.patch.object(memory_module, "LEAST_BUDGET", 1):
+        small = find(*parts, memory_budget=budget, threads=threads)
+        assert_same_wirings(small, whole)
+        inputs = np.ones((3, whole.networks.num_inputs))
+        # The nodes must fit: 64 samples of each, twice.
+        most = int(whole.networks.num_nodes.max()) * 2048
+        resources = Resources(memory_budget=max(budget, most), threads=threads)
+        outputs = evaluate(small.networks, inputs, resources=resources)
+    assert outputs.tobytes() == evaluate(whole.networks, inputs).tobytes()
 
 
 def test_what_exceeds_the_budget_is_on_the_disk_and_leaves_nothing_there(
     tmp_path: Path, tiny: None
 ) -> None:
-    engine = make_engine(draw_cppns(5, 6, leo=True), "plain", np.float32)
-    layout, rule = Layout.spread(4, 2), EMRRule(depth=4, variance_threshold=0.003)
+    engine, layout = large_engine(), Layout.spread(4, 2)
     folder = tmp_path / "scratch"
     folder.mkdir()
     (folder / "left by a killed process").touch()
-    with scratch_in(folder):
+    num_open = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    with scratch_in(folder) as scratch:
         assert not folder.exists()
-        wiring = find(engine, layout, rule, memory_budget=1 << 16)
+        wiring = find(engine, layout, LARGE, memory_budget=1 << 16, scratch=scratch)
         assert list(folder.iterdir()) == []  # files without names
-        base = wiring.link_weight.base
-        assert isinstance(base, np.memmap)
-        assert_same_wirings(wiring, find(engine, layout, rule))
+        assert is_on_disk(wiring.link_weight)
+        assert_same_wirings(wiring, find(engine, layout, LARGE))
     assert not folder.exists()
     assert wiring.link_weight.size > 1000
+    del wiring
+    if num_open:
+        gc.collect()
+        assert len(os.listdir("/proc/self/fd")) <= num_open
 
 
-def test_estimate_is_given_before_the_pairs_are_asked(tiny: None) -> None:
-    engine = make_engine(draw_cppns(5, 6, leo=True), "plain", np.float32)
-    layout, rule = Layout.spread(4, 2), EMRRule(depth=4, variance_threshold=0.003)
+def test_networks_on_the_disk_are_joined_and_evaluated_as_others_are(
+    tmp_path: Path, tiny: None
+) -> None:
+    engine, layout = large_engine(), Layout.spread(4, 2)
+    whole = find(engine, layout, LARGE).networks
+    small = Resources(memory_budget=1 << 16, scratch=tmp_path)
+    there = find(
+        engine, layout, LARGE, memory_budget=1 << 16, scratch=tmp_path
+    ).networks
+    both = Networks.join([there, there], small)
+    assert is_on_disk(both.link_weight)
+    inputs = np.random.default_rng(0).normal(size=(70, 4))
+    outputs = evaluate(both, inputs, resources=small)
+    wanted = evaluate(whole, inputs)
+    assert outputs.tobytes() == np.concatenate([wanted, wanted]).tobytes()
+
+
+@pytest.mark.parametrize("num", [1, 70, 200])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        ESRule(5, division_threshold=0.001, variance_threshold=0.0, band_threshold=0.0),
+        EMRRule(4, field="weight", variance_threshold=0.001),
+        EMRRule(3, field="weight", variance_threshold=0.001, connections="full"),
+    ],
+    ids=["es", "emr", "emr full"],
+)
+def test_links_that_do_not_fit_the_memory_change_no_output(
+    rule: ESRule | EMRRule, num: int, tmp_path: Path, tiny: None
+) -> None:
+    """More links than are sorted at a time: some ranks after the other, or as they
+    come; in memory and on the disk."""
+    engine = make_engine(draw_cppns(4, 5), "neat-python", np.float32)
+    layout = Layout.spread(3, 1)
+    whole = find(engine, layout, rule).networks
+    assert whole.num_links.max() > 50_000
+    inputs = np.random.default_rng(0).normal(size=(num, 3))
+    wanted = evaluate(whole, inputs)
+    options: dict[str, Any] = {"memory_budget": 1 << 20, "threads": 1}
+    there = find(engine, layout, rule, scratch=tmp_path, **options).networks
+    assert is_on_disk(there.link_weight)
+    for networks in (whole, there):
+        outputs = evaluate(networks, inputs, resources=Resources(**options))
+        assert outputs.tobytes() == wanted.tobytes()
+
+
+def test_a_long_discovery_tells_how_far_it_is() -> None:
+    engine, layout = large_engine(), Layout.spread(4, 2)
     told: list[Progress] = []
-    with (
-        watch_discovery(told.append),
-        mock.patch.object(discover_module, "_LEAST_LINKS", 1000),
-    ):
-        wiring = find(engine, layout, rule, memory_budget=1 << 16)
-    estimate = next(p.estimate for p in told if p.estimate is not None)
-    assert isinstance(estimate, Estimate)
-    assert estimate.links is not None and estimate.queries is not None
-    assert wiring.link_weight.size <= estimate.links
-    assert "memory_budget" in str(estimate)
+    rule = EMRRule(depth=6, variance_threshold=0.0001, field="weight")
+    find(engine, layout, rule, on_progress=told.append, threads=1)
+    assert told
+    assert told[-1].num_genomes == 6 and told[-1].seconds > 0
+    assert [p.genomes_done for p in told] == sorted(p.genomes_done for p in told)
 
 
-def test_full_and_unwritable_scratch_folders_are_errors(tmp_path: Path) -> None:
-    rows = {"a": np.zeros(100)}
-    with scratch_in(tmp_path / "scratch"):
-        store = Store({"a": np.float64}, 1000)
-        full = OSError(28, "No space left on device")
+def test_an_error_while_it_tells_ends_the_discovery() -> None:
+    def refuse(progress: Progress) -> None:
+        raise KeyError("enough")
+
+    rule = EMRRule(depth=6, variance_threshold=0.0001, field="weight")
+    with pytest.raises(KeyError, match="enough"):
+        find(large_engine(), Layout.spread(4, 2), rule, on_progress=refuse, threads=1)
+
+
+def test_full_and_unwritable_scratch_folders_are_errors(
+    tmp_path: Path, tiny: None
+) -> None:
+    (tmp_path / "file").touch()
+    parts = large_engine(), Layout.spread(4, 2), LARGE
+    with pytest.raises(ScratchError, match=r"cannot be written.*memory_budget"):
+        find(*parts, memory_budget=1 << 16, scratch=tmp_path / "file" / "scratch")
+    if Path("/dev/full").exists():
+        full = os.open("/dev/full", os.O_RDWR)
         with (
-            mock.patch.object(memory_module, "_write", side_effect=full),
+            mock.patch("substrax._resources.open_scratch", lambda _: os.dup(full)),
             pytest.raises(ScratchError, match=r"is full.*memory_budget"),
         ):
-            store.append(**rows)
-    (tmp_path / "file").touch()
-    with (
-        scratch_in(tmp_path / "file" / "scratch"),
-        pytest.raises(ScratchError, match="cannot be written"),
-    ):
-        Store({"a": np.float64}, 1000).append(**rows)
+            find(*parts, memory_budget=1 << 16)
+        os.close(full)
 
 
-def test_store_gives_back_what_was_appended(tmp_path: Path) -> None:
+def test_scratch_files_give_back_what_was_written(tmp_path: Path) -> None:
+    descriptor = open_scratch(tmp_path)
+    os.write(descriptor, np.arange(5, dtype=np.int32).tobytes())
+    np.testing.assert_array_equal(
+        map_scratch(descriptor, np.dtype(np.int32), 5), range(5)
+    )
+    arrays = [np.full((k, 2), k, np.float64) for k in range(4)]
+    wanted = np.concatenate(arrays)
     for limit in (0, 1 << 20):
-        with scratch_in(tmp_path / "scratch"):
-            store = Store({"a": np.int32, "b": (np.float64, (2,))}, limit)
-            for k in range(3):
-                store.append(a=np.arange(k), b=np.full((k, 2), k))
-            assert store.is_spilled == (limit == 0)
-            for size in (1, 2, 100):
-                for _ in range(2):
-                    chunks = list(store.chunks(size))
-                    assert all(len(a) <= size for a, _ in chunks)
-                    a = np.concatenate([a for a, _ in chunks])
-                    b = np.concatenate([b for _, b in chunks])
-                    np.testing.assert_array_equal(a, [0, 0, 1])
-                    np.testing.assert_array_equal(b, [[1, 1], [2, 2], [2, 2]])
-            arrays = store.arrays()
-        np.testing.assert_array_equal(arrays["a"], [0, 0, 1])
-        np.testing.assert_array_equal(arrays["b"], [[1, 1], [2, 2], [2, 2]])
+        whole = joined(arrays, limit, tmp_path)
+        np.testing.assert_array_equal(whole, wanted)
+        assert is_on_disk(whole) == (limit == 0)
 
 
 def test_budgets_are_read_and_refused_in_sentences() -> None:
@@ -141,19 +197,28 @@ def test_budgets_are_read_and_refused_in_sentences() -> None:
     with pytest.raises(
         ValueError, match="memory_budget is 5 MiB; give at least 64 MiB"
     ):
-        Exploration(ESRule(), memory_budget="5MiB")
+        Resources(memory_budget="5MiB")
 
 
 def test_a_quadtree_that_cannot_be_kept_is_refused(tiny: None) -> None:
     engine = make_engine(draw_cppns(1, 1), "neat-python", np.float32)
     rule = ESRule(depth=12, initial_depth=12, iteration_level=0)
-    with pytest.raises(ValueError, match="memory_budget"):
+    with pytest.raises(ValueError, match=r"one quadtree has .* memory_budget"):
         find(engine, Layout.spread(1, 1), rule, memory_budget=1 << 20)
     with pytest.raises(ValueError, match="Use strategy frontier"):
-        exploration = {"strategy": "eager", "memory_budget": 1 << 20}
-        find(engine, Layout.spread(1, 1), dataclasses.replace(rule), **exploration)
+        find(
+            engine,
+            Layout.spread(1, 1),
+            rule,
+            strategy="eager",
+            memory_budget=1 << 20,
+        )
 
 
-def test_too_many_positions_of_one_genome_are_refused() -> None:
+def test_too_many_positions_of_one_genome_are_refused(tiny: None) -> None:
+    engine = make_engine(draw_cppns(1, 1), "plain", np.float32)
+    rule = EMRRule(depth=9, initial_depth=9, weight_threshold=0.0)
     with pytest.raises(ValueError, match=r"one genome has .* memory_budget"):
-        large_module.check_positions(10**9, 1 << 30)
+        find(engine, Layout.spread(1, 1), rule, memory_budget=1 << 20)
+    with pytest.raises(ValueError, match=r"one genome takes more than memory_budget"):
+        find(engine, Layout.spread(1, 1), rule, memory_budget=1 << 20, engine="device")

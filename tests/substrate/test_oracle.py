@@ -10,6 +10,7 @@ from tests.reference import emr, es
 from tests.reference.grid import Discovery
 from tests.substrate.support import (
     SEEDS,
+    Wiring,
     draw_cppns,
     emr_rules,
     es_rules,
@@ -21,7 +22,7 @@ from tests.substrate.support import (
     oracle_query,
 )
 
-from substrax.substrate import CONFIGURATIONS, EMRRule, ESRule, Layout, Wiring
+from substrax.substrate import CONFIGURATIONS, EMRRule, ESRule, Layout
 
 
 def assert_equal(wiring: Wiring, genome: int, wanted: Discovery) -> None:

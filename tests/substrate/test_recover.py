@@ -1,7 +1,6 @@
 """Mode `recover`: brute force, bounds and the oracle agree; the bounds are certain."""
 
 import dataclasses
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,14 +20,12 @@ from tests.substrate.support import (
 )
 from tests.substrate.test_activity import places, places_of
 
-import substrax.substrate._recover as recover_module
 from substrax.config import Experiment
 from substrax.cppn import Interval
 from substrax.decoders import Discovered, emr_hyperneat
 from substrax.substrate import (
     CONFIGURATIONS,
     EMRRule,
-    Exploration,
     Layout,
     active_cells,
 )
@@ -49,19 +46,18 @@ LAYOUT = Layout.spread(2, 1)
 @given(
     seed=SEEDS,
     rule=emr_rules(3, recover=True),
-    max_quads=st.sampled_from([60, 1000, 1 << 20]),
+    name=st.sampled_from(["native", "device"]),
     data=st.data(),
 )
 @settings(max_examples=10)
 def test_bounds_and_brute_force_give_the_same_bits(
-    dtype, seed: int, rule: EMRRule, max_quads: int, data: st.DataObject
+    dtype, seed: int, rule: EMRRule, name: str, data: st.DataObject
 ) -> None:
     engine = make_engine(draw_cppns(seed, 3, leo=True), "plain", dtype)
     layout = data.draw(layouts(rule.depth))
     rule = dataclasses.replace(rule, rounds=0, connections="feedforward")
-    brute = find(engine, layout, rule, strategy="eager")
-    with mock.patch.object(recover_module, "_LEAST", 1):
-        bounded = find(engine, layout, rule, strategy="frontier", max_quads=max_quads)
+    brute = find(engine, layout, rule, strategy="eager", engine=name)
+    bounded = find(engine, layout, rule, strategy="frontier", engine=name)
     assert_same_wirings(brute, bounded)
     assert bounded.num_queries <= brute.num_queries
 
@@ -156,13 +152,13 @@ def test_brute_force_of_a_deep_grid_is_refused_and_the_bounds_are_offered() -> N
     deep = EMRRule(depth=8, recover=True)
     message = r"strategy eager .*recover.*depth 7, not 8.*strategy frontier"
     with pytest.raises(ValueError, match=message):
-        Exploration(deep, "eager")
+        deep.check_strategy("eager", 1 << 30)
     with pytest.raises(ValueError, match=message):
         emr_hyperneat(LAYOUT, deep, strategy="eager")
-    Exploration(dataclasses.replace(deep, depth=7), "eager")
-    Exploration(dataclasses.replace(deep, recover=False), "eager")
-    Exploration(deep, "frontier")
-    Exploration(deep)
+    dataclasses.replace(deep, depth=7).check_strategy("eager", 1 << 30)
+    dataclasses.replace(deep, recover=False).check_strategy("eager", 1 << 30)
+    deep.check_strategy("frontier", 1 << 30)
+    deep.check_strategy("auto", 1 << 30)
 
 
 def test_the_setting_is_reachable_from_a_configuration() -> None:
@@ -186,5 +182,5 @@ def test_without_fields_nothing_is_expressed() -> None:
     fields = Fields(np.zeros(0, np.int64), np.zeros((0, 2)), outgoing=True)
     rule = EMRRule(recover=True)
     values = FrontierValues(queries, fields)
-    found = rule.explore(queries, fields, values, CONFIGURATIONS["hidden"], 1 << 20)
-    assert found is not None and not found.cell.size
+    found = rule.explore(queries, fields, values, CONFIGURATIONS["hidden"])
+    assert not found.cell.size

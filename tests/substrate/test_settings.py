@@ -7,8 +7,8 @@ import pytest
 from tests.substrate.support import draw_cppns, find, make_engine
 
 from substrax.cppn import QueryEngine
-from substrax.substrate import EMRRule, ESRule, Exploration, Layout, WeightMap
-from substrax.substrate._emr import check_whole
+from substrax.substrate import EMRRule, ESRule, Layout, WeightMap
+from substrax.substrate._rule import check_whole
 
 RULES = [
     ESRule(),
@@ -61,7 +61,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"configuration 'sideways'.*lateral"):
         EMRRule(connections="sideways")
     with pytest.raises(ValueError, match=r"strategy 'lazy'.*frontier"):
-        Exploration(ESRule(), strategy="lazy")
+        ESRule().check_strategy("lazy", 1 << 30)
     with pytest.raises(ValueError, match=r"weight map 'cubic'.*deadzone"):
         WeightMap("cubic")
 
@@ -70,11 +70,6 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
 def test_max_weight_is_positive(max_weight: float) -> None:
     with pytest.raises(ValueError, match="max_weight must be positive"):
         WeightMap("linear", max_weight)
-
-
-def test_max_quads_is_positive() -> None:
-    with pytest.raises(ValueError, match="max_quads must be positive, not 0"):
-        Exploration(ESRule(), max_quads=0)
 
 
 def test_initial_depth_may_reach_below_the_deepest_level() -> None:

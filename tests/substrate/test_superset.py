@@ -23,9 +23,10 @@ from tests.reference.grid import Position
 from tests.substrate.support import SEEDS, draw_cppns, make_engine
 
 from substrax.cppn import QueryEngine
-from substrax.substrate import EMRRule, ESRule, Exploration, WeightMap
+from substrax.substrate import EMRRule, ESRule, WeightMap
 from substrax.substrate._cells import centres
-from substrax.substrate._fields import Fields, Queries
+from substrax.substrate._connections import UPWARDS
+from substrax.substrate._fields import Fields, FrontierValues, Queries
 
 COUNTEREXAMPLE = json.loads(
     (Path(__file__).parent.parent / "data" / "superset_counterexample.json").read_text()
@@ -44,7 +45,9 @@ def expressed_from(
     weight is not 0, and `es` expresses links to no other cells.
     """
     fields = Fields(np.arange(len(sources)), sources, outgoing=True)
-    found = Exploration(rule).explore(Queries(engine, weight_map), fields)
+    queries = Queries(engine, weight_map)
+    values = FrontierValues(queries, fields)
+    found = rule.explore(queries, fields, values, UPWARDS)
     points = centres(found.cell, rule.depth)
     return [
         {(float(x), float(y)) for x, y in points[found.field == field]}

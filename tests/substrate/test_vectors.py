@@ -10,6 +10,7 @@ from tests.reference.cppn import Query
 from tests.reference.es import parameters_of
 from tests.substrate.replay import Replay
 from tests.substrate.support import (
+    Wiring,
     find,
     hidden_of,
     links_of,
@@ -17,7 +18,7 @@ from tests.substrate.support import (
     without_silent_nodes,
 )
 
-from substrax.substrate import ESRule, Layout, WeightMap, Wiring
+from substrax.substrate import ESRule, Layout, WeightMap
 
 VECTORS = Path(__file__).parent.parent / "data" / "pureples.json"
 CASES = json.loads(VECTORS.read_text())["cases"]

@@ -151,9 +151,7 @@ class Experiment:
             **self.run.limits,
             directory=directory,
             callbacks=callbacks,
-            resources=dataclasses.replace(
-                self.run.resources, on_progress=on_progress
-            ),
+            resources=dataclasses.replace(self.run.resources, on_progress=on_progress),
         )
 
     def check_continues(self, recorded: "Experiment") -> None:

@@ -273,9 +273,7 @@ def _fits_one_function(coordinates: tuple[str, ...]) -> bool:
     )
 
 
-@functools.partial(
-    jax.jit, static_argnames=("num_answers", "language", "side_by_side")
-)
+@functools.partial(jax.jit, static_argnames=("num_answers", "language", "side_by_side"))
 def run_queries(
     tables: Tables,
     plan: Plan,
@@ -306,11 +304,7 @@ def run_queries(
                 result, inlineable="false", xla_cpu_small_call="true"
             )
         return cast(Array, result)
-    result = jnp.zeros(
-        (tables.genome.shape[1] - 2, num_answers), questions[0].dtype
-    )
-    run_blocks = _run_blocks_together(
-        tables, plan, questions, language, side_by_side
-    )
+    result = jnp.zeros((tables.genome.shape[1] - 2, num_answers), questions[0].dtype)
+    run_blocks = _run_blocks_together(tables, plan, questions, language, side_by_side)
     num_groups = (plan.bounds[-1] + side_by_side - 1) // side_by_side
     return lax.fori_loop(0, num_groups, run_blocks, result)

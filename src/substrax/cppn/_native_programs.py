@@ -53,8 +53,9 @@ def _check(p: Programs, num_inputs: int) -> None:
         return
     first, num = p.first_row.astype(np.int64), p.num_rows.astype(np.int64)
     ids = np.asarray(p.activation_ids)
-    # A row reads inputs, and rows of its own program that come before it.
-    row_of = np.full(num_rows, num_inputs, np.int64)
+    # A row reads inputs, and rows of its own program that come before it. Rows that
+    # belong to nobody are not read at all.
+    row_of = np.full(num_rows, np.iinfo(np.int64).max)
     is_whole = (first >= 0).all() and (num >= 0).all()
     is_whole = is_whole and int((first + num).max(initial=0)) <= num_rows
     if is_whole:

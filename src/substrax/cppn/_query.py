@@ -90,7 +90,7 @@ class QueryEngine:
     programs: Programs
     coordinates: tuple[str, ...] = ("x1", "y1", "x2", "y2", "bias")
     vectorised: bool | None = None
-    resources: Resources = Resources()
+    resources: Resources = dataclasses.field(default_factory=Resources)
 
     def __post_init__(self) -> None:
         for name in self.coordinates:

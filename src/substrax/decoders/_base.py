@@ -40,9 +40,7 @@ class AbstractDecoder(abc.ABC):
         """Outputs that a genome for this decoder has."""
 
     @abc.abstractmethod
-    def decode(
-        self, genomes: Genome, resources: Resources | None = None
-    ) -> Networks:
+    def decode(self, genomes: Genome, resources: Resources | None = None) -> Networks:
         """The networks of a population of genomes (with a leading axis)."""
 
 
@@ -120,9 +118,7 @@ class AbstractCPPNDecoder(AbstractDecoder):
     def num_genome_outputs(self) -> int:
         return self.reading.num_outputs
 
-    def decode(
-        self, genomes: Genome, resources: Resources | None = None
-    ) -> Networks:
+    def decode(self, genomes: Genome, resources: Resources | None = None) -> Networks:
         return self.decode_programs(self.reading.compile(genomes), resources)
 
     @abc.abstractmethod

@@ -59,9 +59,7 @@ class Direct(AbstractDecoder):
     def num_genome_outputs(self) -> int:
         return self.num_outputs
 
-    def decode(
-        self, genomes: Genome, resources: Resources | None = None
-    ) -> Networks:
+    def decode(self, genomes: Genome, resources: Resources | None = None) -> Networks:
         graphs = read_graphs(
             **graph_arrays(genomes),
             num_inputs=self.num_inputs,

@@ -14,8 +14,10 @@ from ._export import to_networkx as to_networkx
 from ._networks import Networks as Networks
 from ._networks import checked as checked
 from ._networks import silence_unfed as silence_unfed
+from ._plan import Capacity as Capacity
 from ._plan import Plan as Plan
 from ._plan import advance as advance
+from ._plan import capacity_for as capacity_for
+from ._plan import groups_of as groups_of
 from ._plan import make_plan as make_plan
-from ._plan import runs_that_fit as runs_that_fit
 from ._plan import settle as settle

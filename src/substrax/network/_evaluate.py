@@ -18,13 +18,25 @@ from .._resources import Resources
 from .._types import ArrayLike
 from ._check import check_networks, hold_networks
 from ._networks import Networks
-from ._plan import advance, functions_of, make_plan, round_up, runs_that_fit, settle
+from ._plan import (
+    advance,
+    capacity_for,
+    functions_of,
+    groups_of,
+    make_plan,
+    round_up,
+    settle,
+)
 
 _STATES = 3
 """How often a state exists while it is stepped."""
 
 _MAX_LANES = 64
-"""Samples that a device evaluates at a time."""
+"""Samples that are evaluated at a time, at most."""
+
+_NODE_BYTES, _VALUES = 64, 2
+"""What a node takes while its network is evaluated, and how many values each sample has
+there."""
 
 
 def _check_inputs(networks: Networks, inputs: ArrayLike) -> np.ndarray:
@@ -78,10 +90,23 @@ def evaluate(
             array,
             count,
             budget=resources.budget,
-            num_threads=resources.num_threads,
+            num_threads=_threads_that_fit(networks, resources),
             outputs=result,
         )
     return result
+
+
+def _threads_that_fit(networks: Networks, resources: Resources) -> int:
+    """As many as there are, unless the values of nodes would exceed the memory."""
+    num_nodes, budget = int(networks.num_nodes.max(initial=1)), resources.budget
+    needed = num_nodes * (_NODE_BYTES + _VALUES * _MAX_LANES * networks.dtype.itemsize)
+    if needed > budget:
+        raise ValueError(
+            f"a network of {num_nodes:,} nodes needs about {show_bytes(needed)} to be "
+            f"evaluated, more than memory_budget ({show_bytes(budget)}). Raise "
+            "memory_budget, or lower depth."
+        )
+    return min(resources.num_threads, budget // needed)
 
 
 def _evaluate_on_device(
@@ -92,11 +117,12 @@ def _evaluate_on_device(
     result: Float[np.ndarray, "networks samples outputs"],
 ) -> None:
     lanes = min(_MAX_LANES, round_up(inputs.shape[1], 4))
+    capacity = capacity_for(networks, resources.budget)
     with jax.enable_x64(networks.dtype == np.float64):
-        for begin, stop in runs_that_fit(networks, resources.budget):
+        for begin, stop in groups_of(networks, capacity):
             part = networks.part(begin, stop)
             own = inputs[begin:stop] if inputs.shape[0] > 1 else inputs
-            plan = jax.device_put(make_plan(part))
+            plan = jax.device_put(make_plan(part, capacity))
             for first in range(0, inputs.shape[1], lanes):
                 block = own[:, first : first + lanes]
                 held = _held(plan, block, lanes)
@@ -131,7 +157,7 @@ class Stepper:
     """
 
     networks: Networks
-    resources: Resources = Resources()
+    resources: Resources = dataclasses.field(default_factory=Resources)
 
     @staticmethod
     def of(networks: Networks, resources: Resources | None = None) -> "Stepper":
@@ -176,7 +202,7 @@ class Stepper:
             inputs,
             networks.steps,
             budget=self.resources.budget,
-            num_threads=self.resources.num_threads,
+            num_threads=_threads_that_fit(networks, self.resources),
             state=state,
             outputs=outputs,
         )
@@ -198,10 +224,11 @@ def _step_on_device(
     networks: Networks, state: np.ndarray, inputs: np.ndarray, resources: Resources
 ) -> tuple[np.ndarray, np.ndarray]:
     states, outputs = [], []
+    capacity = capacity_for(networks, resources.budget)
     with jax.enable_x64(networks.dtype == np.float64):
-        for begin, stop in runs_that_fit(networks, resources.budget):
+        for begin, stop in groups_of(networks, capacity):
             part = networks.part(begin, stop)
-            plan = make_plan(part)
+            plan = make_plan(part, capacity)
             own = inputs[begin:stop] if inputs.shape[0] > 1 else inputs
             first, last = networks.node_bounds[[begin, stop]]
             values = np.zeros((plan.bias.shape[0], state.shape[1]), state.dtype)

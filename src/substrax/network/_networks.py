@@ -99,9 +99,7 @@ class Networks:
         return (self[g] for g in range(len(self)))
 
     @staticmethod
-    def join(
-        parts: "list[Networks]", resources: Resources | None = None
-    ) -> "Networks":
+    def join(parts: "list[Networks]", resources: Resources | None = None) -> "Networks":
         """Networks of several populations of the same kind, behind each other."""
         if not parts:
             raise ValueError("joining needs at least one population of networks.")

@@ -7,7 +7,6 @@ so that neither the chunks nor the neighbours change a bit.
 """
 
 import functools
-import itertools
 from typing import Any, NamedTuple
 
 import jax
@@ -165,16 +164,71 @@ def round_up(n: int, minimum: int) -> int:
     return max(minimum, 1 << max(0, n - 1).bit_length())
 
 
-def _capacity(n: int, minimum: int) -> int:
-    """A size for `n` entries: one of few, because each is a kernel to compile.
+class Capacity(NamedTuple):
+    """How large plans are: each size is a kernel to compile, so they are all alike.
 
-    Sizes differ by factors of 4. Entries that are not used are stored, but not worked
-    on.
+    Entries that are not used are stored, but not worked on.
     """
-    size = minimum
-    while size < n:
-        size *= 4
-    return size
+
+    networks: int = 256
+    nodes: int = 1 << 14
+    links: int = 1 << 17
+    ranks: int = 1 << 10
+
+    def holds(self, num_networks, num_nodes, num_links) -> bool:
+        # The links of each rank are padded to whole chunks, and one node is a dummy.
+        padding = LINK_CHUNKS[1] * self.ranks
+        return bool(
+            num_networks <= self.networks
+            and num_nodes < self.nodes
+            and num_links + padding <= self.links
+        )
+
+
+def capacity_for(networks: Networks, budget: int) -> Capacity:
+    """A size that holds each of some networks: the usual one, or some times that.
+
+    It follows from the largest of them alone, so that a population that grows keeps its
+    kernels for as long as no network outgrows all that were.
+    """
+    num_nodes = int(networks.num_nodes.max(initial=0))
+    num_links = int(networks.num_links.max(initial=0))
+    num_ranks = int(networks.node_rank.max(initial=0)) + 1
+    capacity = Capacity()
+    while capacity.ranks <= num_ranks:
+        capacity = capacity._replace(ranks=4 * capacity.ranks, links=4 * capacity.links)
+    while not capacity.holds(1, num_nodes, num_links):
+        capacity = capacity._replace(nodes=4 * capacity.nodes, links=4 * capacity.links)
+    most = (num_nodes + num_links) * _PLAN_BYTES
+    if most > budget:
+        raise ValueError(
+            f"a network of {num_links:,} links needs about {show_bytes(most)} inside a "
+            f"JAX function, more than memory_budget ({show_bytes(budget)}). Raise "
+            "memory_budget, or lower depth."
+        )
+    return capacity
+
+
+_PLAN_BYTES = 128
+"""What a link or a node takes in a plan and while that is made."""
+
+
+def groups_of(networks: Networks, capacity: Capacity) -> list[tuple[int, int]]:
+    """Runs of networks, each as long as one plan holds."""
+    runs = []
+    begin, num = 0, len(networks)
+    nodes, links = networks.node_bounds, networks.link_bounds
+    while begin < num:
+        stop = begin + 1
+        while stop < num and capacity.holds(
+            stop + 1 - begin,
+            nodes[stop + 1] - nodes[begin],
+            links[stop + 1] - links[begin],
+        ):
+            stop += 1
+        runs.append((begin, stop))
+        begin = stop
+    return runs
 
 
 def _cut(rank: np.ndarray, num_ranks: int, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -191,38 +245,11 @@ def functions_of(networks: Networks) -> dict[str, Any]:
     return {"activation_ids": networks.activation_ids, "dialect": networks.dialect}
 
 
-_PLAN_BYTES = 128
-"""What a link or a node takes in a plan and while that is made."""
-
-
-def runs_that_fit(networks: Networks, budget: int) -> list[tuple[int, int]]:
-    """Runs of networks whose plans fit the memory, all of (almost) one length.
-
-    For whoever makes plans of whole populations and compiles for their numbers.
-    """
-    total = len(networks)
-    num_bytes = (networks.link_bounds + networks.node_bounds) * _PLAN_BYTES
-    most = int(np.diff(num_bytes).max(initial=0))
-    if most > budget:
-        raise ValueError(
-            f"a network of {networks.num_links.max():,} links needs about "
-            f"{show_bytes(most)} inside a JAX function, more than memory_budget "
-            f"({show_bytes(budget)}). Raise memory_budget, or lower depth."
-        )
-    length = total
-    while True:
-        bounds = np.append(np.arange(0, total, max(length, 1)), total)
-        if (np.diff(num_bytes[bounds]) <= budget).all():
-            return list(itertools.pairwise(bounds.tolist()))
-        length = -(-length // 2)
-
-
-def make_plan(networks: Networks) -> Plan:
-    """The plan of a batch, in few different sizes."""
-    num = len(networks)
+def make_plan(networks: Networks, capacity: Capacity) -> Plan:
+    """The plan of a batch, which must not be larger than the capacity."""
     node_offset = networks.node_bounds[:-1]
     num_nodes = int(networks.node_bounds[-1])
-    dummy = _capacity(num_nodes + 1, 1024) - 1
+    dummy = capacity.nodes - 1
     dtype = networks.dtype
 
     def padded(values: np.ndarray) -> np.ndarray:
@@ -249,7 +276,7 @@ def make_plan(networks: Networks) -> Plan:
     target_rank = rank[target]
     order = _stable_argsort(target_rank, num_ranks)
     place, link_bounds = _cut(target_rank[order], num_ranks, LINK_CHUNKS[1])
-    num_places = _capacity(int(link_bounds[-1]), 1 << 15)
+    num_places = capacity.links
     link_source = np.full(num_places, dummy, np.int32)
     link_target = np.full(num_places, dummy, np.int32)
     link_weight = np.zeros(num_places, dtype)
@@ -260,13 +287,12 @@ def make_plan(networks: Networks) -> Plan:
     nodes = np.flatnonzero(~is_input)
     nodes = nodes[_stable_argsort(rank[nodes], num_ranks)]
     place, node_bounds = _cut(rank[nodes], num_ranks, _NODE_CHUNKS[1])
-    bounds_size = round_up(num_ranks + 1, 64)
+    bounds_size = capacity.ranks + 1
     # As many as there can be, so that this is no size of its own.
     node = np.full(dummy + 1 + bounds_size * _NODE_CHUNKS[1], dummy, np.int32)
     node[place] = nodes
 
-    # Few rows more cost nothing, unless they are long ones.
-    num_rows = _capacity(num, max(1, min(64, 4096 // max(1, networks.num_inputs))))
+    num_rows = capacity.networks
     return Plan(
         bias=padded(networks.node_bias.astype(dtype)),
         activation=padded(networks.node_activation.astype(np.int32)),

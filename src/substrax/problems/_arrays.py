@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from .._types import ArrayLike
 from .._resources import Resources
+from .._types import ArrayLike
 from ..network import Networks
 from ..substrate import Layout
 from ._base import (

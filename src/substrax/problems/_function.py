@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
-from ..network import Networks, runs_that_fit
+from ..network import Networks, capacity_for, groups_of
 from ..substrate import Layout
 from ._base import (
     AbstractProblem,
@@ -20,7 +20,12 @@ from ._base import (
     check_single,
     check_target,
 )
-from ._network_function import NetworkFunction, network_functions, over_population
+from ._network_function import (
+    NetworkFunction,
+    network_functions,
+    over_population,
+    slots_for,
+)
 
 NetworkFitness = Callable[[NetworkFunction, Key[Array, ""]], Any]
 """From one network and a key to a number, by JAX operations."""
@@ -37,11 +42,14 @@ def run_population(
         return np.zeros(0)
     parts = []
     with jax.enable_x64(networks.dtype == np.float64):
-        budget = (resources or Resources()).budget
-        for begin, stop in runs_that_fit(networks, budget):
-            functions = network_functions(networks.part(begin, stop))
-            values = _compiled(fn, stop - begin)(functions, key)
-            parts.append(np.asarray(values, np.float64))
+        capacity = capacity_for(networks, (resources or Resources()).budget)
+        num_slots = slots_for(networks)
+        for begin, stop in groups_of(networks, capacity):
+            part = networks.part(begin, stop)
+            functions = network_functions(part, capacity, num_slots)
+            # All groups are padded to one number of networks.
+            values = _compiled(fn, capacity.networks)(functions, key)
+            parts.append(np.asarray(values, np.float64)[: stop - begin])
     values = np.concatenate(parts)
     if values.shape != (len(networks),):
         raise ValueError(
@@ -53,7 +61,7 @@ def run_population(
 
 @functools.lru_cache(maxsize=32)
 def _compiled(fn: NetworkFitness, num: int) -> Callable:
-    # By function and population size, so that a run traces once for each of its shapes.
+    # By function and number of networks, so that a run traces once for its shape.
     return jax.jit(over_population(fn, num))
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from .._types import ArrayLike
 from .._resources import Resources
+from .._types import ArrayLike
 from ..network import Networks
 from ..substrate import Layout
 from ._base import (

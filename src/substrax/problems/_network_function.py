@@ -16,8 +16,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from .._resources import Resources
 from ..cppn import Dialect
-from ..network import Networks, Plan, advance, make_plan, settle
+from ..network import (
+    Capacity,
+    Networks,
+    Plan,
+    advance,
+    capacity_for,
+    make_plan,
+    settle,
+)
 
 
 class NetworkFunction(eqx.Module):
@@ -167,15 +176,27 @@ def _spread(x, is_batched: bool, axis_size: int):
     return x if is_batched else jnp.broadcast_to(x, (axis_size, *x.shape))
 
 
-def network_functions(networks: Networks) -> NetworkFunction:
+def slots_for(networks: Networks) -> int:
+    """Values that the state of the largest network has: one of few sizes, so that a
+    growing population compiles seldom."""
+    num = 16
+    while num < networks.num_nodes.max(initial=1):
+        num *= 4
+    return num
+
+
+def network_functions(
+    networks: Networks, capacity: Capacity | None = None, num_slots: int | None = None
+) -> NetworkFunction:
     """The networks of a population, to be vmapped over with `over_population`.
 
     Call it under `jax.enable_x64(True)` if the networks are in 64 bits.
     """
-    plan = make_plan(networks)
-    # Few different sizes, so that a growing population compiles seldom.
-    largest = int(networks.num_nodes.max(initial=1))
-    num_slots = 1 << max(4, (largest - 1).bit_length())
+    if capacity is None:
+        capacity = capacity_for(networks, Resources().budget)
+        capacity = capacity._replace(networks=len(networks))
+    plan = make_plan(networks, capacity)
+    num_slots = num_slots or slots_for(networks)
     dummy = plan.bias.shape[0] - 1
     slots = np.full((plan.inputs.shape[0], num_slots), dummy, np.int32)
     number = np.arange(num_slots)

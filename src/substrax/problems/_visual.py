@@ -147,7 +147,9 @@ class VisualDiscrimination(AbstractProblem):
     ) -> Float[np.ndarray, " networks"]:
         del key
         check_networks(self, networks)
-        score = np.maximum(0.0, 1.0 - self._squared_distances(networks, resources) / _WORST)
+        score = np.maximum(
+            0.0, 1.0 - self._squared_distances(networks, resources) / _WORST
+        )
         return score.mean(axis=1)
 
     def measures(self, network: Networks) -> dict[str, float]:

@@ -156,9 +156,9 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
             "grid",
             "grid",
             "Active cells, level by level",
-            f"{decoder.rule.cells_caption}. The colour is the weight seen from the cross, a black dot a "
-            "link. The last row counts the inputs for which a cell is active; orange "
-            "dots are hidden nodes of the network."
+            f"{decoder.rule.cells_caption}. The colour is the weight seen from the "
+            "cross, a black dot a link. The last row counts the inputs for which a "
+            "cell is active; orange dots are hidden nodes of the network."
             + _chosen(decoder, MAX_SOURCES)
             + _deeper(decoder.rule.depth),
             f"Grid of {num_levels} levels for some inputs and for all of "

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from ..cppn import QueryEngine
 from ..decoders import AbstractDecoder, Discovered, HyperNEAT
 from ..neat import Genome
-from ..substrate import ActiveCells, AbstractRule, Layout, WeightMap, active_cells
+from ..substrate import AbstractRule, ActiveCells, Layout, WeightMap, active_cells
 
 
 @dataclasses.dataclass(frozen=True)

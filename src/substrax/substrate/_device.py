@@ -40,10 +40,11 @@ def discover_on_device(
     num_genomes = queries.engine.programs.num_genomes
     parts = list(_parts(queries, layout, rule, is_eager, budget, 0, num_genomes))
     if not parts:
-        none = np.zeros(0, np.int32)
+        no_count, no_end = np.zeros(0, np.int64), np.zeros(0, np.int32)
         weight = np.zeros(0, queries.engine.dtype)
-        counts = (none.astype(np.int64),) * 3
-        return Part(*counts, np.zeros((0, 2)), none, none, weight)
+        return Part(
+            no_count, no_count, no_count, np.zeros((0, 2)), no_end, no_end, weight
+        )
     return Part(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 

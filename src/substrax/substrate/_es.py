@@ -30,6 +30,7 @@ from ._rule import (
 QUAD_BYTES = 320
 """What a quad takes while it is explored."""
 
+
 @dataclasses.dataclass(frozen=True)
 class ESRule(AbstractRule):
     """**Arguments:**

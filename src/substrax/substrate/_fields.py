@@ -62,7 +62,7 @@ class Queries:
         fixed = np.repeat(fields.point[field], 4, axis=0)
         ends = (fixed, moving) if fields.outgoing else (moving, fixed)
         outputs = self.of_points(np.repeat(fields.genome[field], 4), *ends)
-        return outputs.reshape(-1, field.size, 4).transpose(0, 2, 1)
+        return outputs.reshape(len(outputs), field.size, 4).transpose(0, 2, 1)
 
     def of_points(
         self,
@@ -231,4 +231,3 @@ class EagerValues:
             place |= ((quads.i >> bit) & 1).astype(np.int64) << (2 * bit + 1)
             place |= ((quads.j >> bit) & 1).astype(np.int64) << (2 * bit)
         return self.levels[quads.level][:, :, place]
-

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from ._connections import BACKWARD, LATERAL, SELF
 from ._fields import Queries

@@ -16,8 +16,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..cppn import Interval, enclose
-from ._fields import Fields, Quads, Queries, Values, block_variance
 from ._expression import Expressed, candidates_of, express, in_band, permitted
+from ._fields import Fields, Quads, Queries, Values, block_variance
 
 if TYPE_CHECKING:
     from ._emr import EMRRule

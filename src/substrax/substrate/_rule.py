@@ -28,7 +28,7 @@ class AbstractRule(abc.ABC):
     cells_caption: ClassVar[str]
     """What the cells of `is_active` are, for the caption of a figure."""
     explores_outputs: ClassVar[bool]
-    """Whether links to outputs are found by exploring, and not by asking about pairs."""
+    """Whether links to outputs are found by exploring, not by asking about pairs."""
 
     depth: int
     """D, the deepest level."""
