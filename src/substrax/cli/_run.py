@@ -13,7 +13,6 @@ from typing import Any
 from ..config import Experiment, load_experiment, load_run
 from ..evolve import GenerationRecord, Result, RunDirectory, StopReason
 from ..substrate import watch_discovery
-from ._cache import use_cache
 from ._display import make_display
 from ._inspect import summary_lines, write_report_at
 
@@ -87,8 +86,6 @@ def run(arguments: argparse.Namespace) -> int:
     experiment = _with_absolute_path(experiment.with_settings(arguments.settings))
     experiment.build()  # whatever is wrong is said before a directory is made
     path = Path(arguments.out) if arguments.out else _free_directory(experiment)
-    if not arguments.no_cache:
-        use_cache()
     directory = RunDirectory.create(
         path, seed=experiment.run.seed, config_text=experiment.to_toml()
     )
@@ -104,8 +101,6 @@ def resume(arguments: argparse.Namespace) -> int:
     if experiment.settings() != recorded.settings():
         with directory.lock():
             directory.write_config(experiment.to_toml())
-    if not arguments.no_cache:
-        use_cache()
     return _go(experiment, directory, arguments)
 
 
@@ -119,7 +114,9 @@ def _go(
     try:
         with interruption.watch(), display, watch_discovery(display.progress):
             result = experiment.evolve(
-                directory=directory, callbacks=[display.update, interruption.callback]
+                directory=directory,
+                callbacks=[display.update, interruption.callback],
+                keep_compiled=not arguments.no_cache,
             )
     except KeyboardInterrupt:
         print(

@@ -131,8 +131,9 @@ class Experiment:
         *,
         directory: RunDirectory | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
+        keep_compiled: bool = True,
     ) -> Result:
-        """Runs the experiment; with a directory, see `substrax.evolve.evolve`."""
+        """Runs the experiment; for the arguments see `substrax.evolve.evolve`."""
         parts = self.build()
         if directory is not None and not isinstance(directory, RunDirectory):
             directory = RunDirectory.create(
@@ -145,6 +146,7 @@ class Experiment:
             **dataclasses.asdict(self.run),
             directory=directory,
             callbacks=callbacks,
+            keep_compiled=keep_compiled,
         )
 
     def check_continues(self, recorded: "Experiment") -> None:

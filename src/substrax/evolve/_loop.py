@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
+from .._compile_cache import tell_if_rejected, use_cache
 from .._memory import scratch_in
 from ..decoders import AbstractDecoder, NetworkCache, keep_freed_memory
 from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
@@ -91,6 +92,7 @@ def evolve(
     directory: RunDirectory | str | os.PathLike[str] | None = None,
     checkpoint_every: int = 1,
     max_cached_bytes: int = MAX_CACHED_BYTES,
+    keep_compiled: bool = True,
 ) -> Result:
     """Evolves networks for a problem until there is a reason to stop.
 
@@ -112,6 +114,9 @@ def evolve(
     - `max_cached_bytes`: how much memory networks may take that are kept for genomes
       that come again (see `NetworkCache`); 0 keeps none. It changes time, never
       results.
+    - `keep_compiled`: whether JAX keeps what it compiles in the user's cache folder,
+      for the next process. Where JAX has a cache of its own already
+      (`jax_compilation_cache_dir`) that one is used, whatever is said here.
     """
     limits = _Limits(
         generations,
@@ -120,6 +125,8 @@ def evolve(
         patience,
     )
     _check(algorithm, decoder, problem, limits, checkpoint_every, max_cached_bytes)
+    if keep_compiled:
+        use_cache()
     keep_freed_memory()
     cache = NetworkCache(max_cached_bytes)
     run = _Run(algorithm, decoder, problem, seed, limits, tuple(callbacks), cache)
@@ -294,6 +301,7 @@ class _Run:
         while reason is None:
             state, record, network = self.generation(state)
             history.append(record)
+            tell_if_rejected()
             if network is not None:
                 best = Best(
                     float(state.best_score),
