@@ -18,6 +18,7 @@ from ..network import Networks
 from ..problems import AbstractProblem
 from ._best import Best
 from ._compile_clock import compile_seconds
+from ._compiler import quickly_compiled
 from ._directory import SCRATCH, RunDirectory
 from ._record import GenerationRecord, StopReason, make_record
 
@@ -177,12 +178,12 @@ def _check(
 # process that agree in sizes, names and switches share what is compiled.
 
 
-@jax.jit
+@quickly_compiled
 def _init(algorithm: NEAT, key: Key[Array, ""]) -> NEATState:
     return algorithm.init(key=key)
 
 
-@jax.jit
+@quickly_compiled
 def _tell(
     algorithm: NEAT, state: NEATState, fitness: Array, key: Key[Array, ""]
 ) -> tuple[NEATState, NEATInfo]:
@@ -226,7 +227,7 @@ class _Run:
                 f"the run in {directory.path} has seed {recorded}, not {self.seed}. "
                 "Continue it with its own seed, or start another run."
             )
-        like = jax.eval_shape(_init, self.algorithm, self.key_init)
+        like = jax.eval_shape(lambda key: self.algorithm.init(key=key), self.key_init)
         found = directory.read_checkpoint(like)
         done, state = (0, self.start()) if found is None else found
         size = state.population.node_id.shape[0]
