@@ -12,7 +12,6 @@ from typing import Any
 
 from ..config import Experiment, load_experiment, load_run
 from ..evolve import GenerationRecord, Result, RunDirectory, StopReason
-from ._cache import use_cache
 from ._display import make_display
 from ._inspect import summary_lines, write_report_at
 
@@ -86,8 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
     experiment = _with_absolute_path(experiment.with_settings(arguments.settings))
     experiment.build()  # whatever is wrong is said before a directory is made
     path = Path(arguments.out) if arguments.out else _free_directory(experiment)
-    if not arguments.no_cache:
-        use_cache()
     directory = RunDirectory.create(
         path, seed=experiment.run.seed, config_text=experiment.to_toml()
     )
@@ -103,8 +100,6 @@ def resume(arguments: argparse.Namespace) -> int:
     if experiment.settings() != recorded.settings():
         with directory.lock():
             directory.write_config(experiment.to_toml())
-    if not arguments.no_cache:
-        use_cache()
     return _go(experiment, directory, arguments)
 
 
@@ -121,6 +116,7 @@ def _go(
                 directory=directory,
                 callbacks=[display.update, interruption.callback],
                 on_progress=display.progress,
+                keep_compiled=not arguments.no_cache,
             )
     except KeyboardInterrupt:
         print(

@@ -18,7 +18,7 @@ def main(words: list[str]) -> int:
         # before JAX is imported, which makes a thread for each core
         cores = flags[flags.index("--cores") + 1].split(",")
         os.sched_setaffinity(0, set(map(int, cores)))
-    from ._cache import use_cache
+    from .._compile_cache import use_cache
 
     if "--no-cache" in flags:
         import jax

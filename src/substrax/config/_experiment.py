@@ -137,8 +137,9 @@ class Experiment:
         directory: RunDirectory | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
         on_progress: Callable[[Progress], None] | None = None,
+        keep_compiled: bool = True,
     ) -> Result:
-        """Runs the experiment; with a directory, see `substrax.evolve.evolve`."""
+        """Runs the experiment; for the arguments see `substrax.evolve.evolve`."""
         parts = self.build()
         if directory is not None and not isinstance(directory, RunDirectory):
             directory = RunDirectory.create(
@@ -152,6 +153,7 @@ class Experiment:
             directory=directory,
             callbacks=callbacks,
             resources=dataclasses.replace(self.run.resources, on_progress=on_progress),
+            keep_compiled=keep_compiled,
         )
 
     def check_continues(self, recorded: "Experiment") -> None:

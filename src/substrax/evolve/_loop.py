@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
+from .._compile_cache import tell_if_rejected, use_cache
 from .._memory import scratch_in
 from .._resources import Resources
 from ..decoders import AbstractDecoder, NetworkCache
@@ -18,6 +19,7 @@ from ..network import Networks
 from ..problems import AbstractProblem
 from ._best import Best
 from ._compile_clock import compile_seconds
+from ._compiler import quickly_compiled
 from ._directory import SCRATCH, RunDirectory
 from ._record import GenerationRecord, StopReason, make_record
 
@@ -93,6 +95,7 @@ def evolve(
     checkpoint_every: int = 1,
     max_cached_bytes: int = MAX_CACHED_BYTES,
     resources: Resources | None = None,
+    keep_compiled: bool = True,
 ) -> Result:
     """Evolves networks for a problem until there is a reason to stop.
 
@@ -116,6 +119,9 @@ def evolve(
       results.
     - `resources`: memory, threads, scratch folder and engine; none of them changes
       results.
+    - `keep_compiled`: whether JAX keeps what it compiles in the user's cache folder,
+      for the next process. Where JAX has a cache of its own already
+      (`jax_compilation_cache_dir`) that one is used, whatever is said here.
     """
     limits = _Limits(
         generations,
@@ -124,6 +130,8 @@ def evolve(
         patience,
     )
     _check(algorithm, decoder, problem, limits, checkpoint_every, max_cached_bytes)
+    if keep_compiled:
+        use_cache()
     cache = NetworkCache(max_cached_bytes)
     run = _Run(
         algorithm,
@@ -184,12 +192,12 @@ def _check(
 # process that agree in sizes, names and switches share what is compiled.
 
 
-@jax.jit
+@quickly_compiled
 def _init(algorithm: NEAT, key: Key[Array, ""]) -> NEATState:
     return algorithm.init(key=key)
 
 
-@jax.jit
+@quickly_compiled
 def _tell(
     algorithm: NEAT, state: NEATState, fitness: Array, key: Key[Array, ""]
 ) -> tuple[NEATState, NEATInfo]:
@@ -234,7 +242,7 @@ class _Run:
                 f"the run in {directory.path} has seed {recorded}, not {self.seed}. "
                 "Continue it with its own seed, or start another run."
             )
-        like = jax.eval_shape(_init, self.algorithm, self.key_init)
+        like = jax.eval_shape(lambda key: self.algorithm.init(key=key), self.key_init)
         found = directory.read_checkpoint(like)
         done, state = (0, self.start()) if found is None else found
         size = state.population.node_id.shape[0]
@@ -313,6 +321,7 @@ class _Run:
         while reason is None:
             state, record, network = self.generation(state)
             history.append(record)
+            tell_if_rejected()
             if network is not None:
                 best = Best(
                     float(state.best_score),

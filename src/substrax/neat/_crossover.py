@@ -14,7 +14,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Int, UInt32
 
 from ._config import NEATConfig
-from ._genome import NO_LINK, NO_NODE, Genome, node_keys, node_slots, position, select
+from ._genome import NO_LINK, NO_NODE, Genome, link_slots, node_keys, position, select
 from ._random import uniform
 
 
@@ -28,7 +28,9 @@ def _matches(
 ) -> tuple[Int[Array, " n"], Bool[Array, " n"]]:
     """Where each id is in another ascending row, and whether it is there."""
     index = jnp.minimum(position(other, ids), other.shape[0] - 1)
-    return index, (other[index] == ids) & (ids != NO_LINK)
+    return index, (other.at[index].get(mode="promise_in_bounds") == ids) & (
+        ids != NO_LINK
+    )
 
 
 def cross(
@@ -81,8 +83,7 @@ def has_cycle(
     Links whose source has no incoming link cannot lie on a cycle; they are dropped
     until none is left or no more fall.
     """
-    from_slot = node_slots(genome, genome.link_source, num_fixed)
-    to_slot = node_slots(genome, genome.link_target, num_fixed)
+    from_slot, to_slot = link_slots(genome, num_fixed)
 
     def step(carry):
         alive, _ = carry

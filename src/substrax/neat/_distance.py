@@ -19,6 +19,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from ._config import NEATConfig
+from ._counting import any_true, count
 from ._genome import NO_LINK, NO_NODE, Genome, node_keys, position, stable_sum
 
 # Slots per step of a loop: enough work per step, little to compile.
@@ -124,7 +125,6 @@ def _compare(
     is_match = (other_ids[index] == ids) & (ids != NO_LINK)
     difference = jnp.abs(numbers[0] - numbers[1][index])
     differs = is_match & (kinds[0] != kinds[1][index])
-    count = lambda mask: jnp.sum(mask, dtype=jnp.int32)
     return _Comparison(
         num_own=count(ids != NO_LINK),
         num_other=count(other_ids != NO_LINK),
@@ -248,7 +248,7 @@ class DistanceTable(eqx.Module):
             last = _last_link(row)
             # Genes beyond the end of the other genome, on both sides.
             is_above = (self.link_id > last) & (self.link_id != NO_LINK)
-            num_excess = jnp.sum(is_above, axis=1, dtype=jnp.int32)
+            num_excess = count(is_above)
             num_excess += row.num_links - position(row.link_id, self.last_link + 1)
             return _stanley_distance(config, links, num_excess)
         num_nodes = row.num_nodes - config.num_inputs
@@ -322,7 +322,7 @@ def distance_table(
     other, _ = _genes(config, representatives)
     union = jnp.sort(other.key.reshape(-1))
     capacity = union.shape[0]
-    size = jnp.sum(union != NO_LINK, dtype=jnp.int32)
+    size = count(union != NO_LINK)
     key = own.key.T
 
     # Used slots of each kind come first; unused blocks of slots are not visited.
@@ -330,7 +330,8 @@ def distance_table(
     for length in num_slots:
         begin = sum(num_slots[: len(first)])
         is_used = own.key[:, begin : begin + length] != NO_LINK
-        num_used = jnp.max(jnp.sum(is_used, axis=1, dtype=jnp.int32))
+        # Used slots come first, so the longest genome decides.
+        num_used = count(any_true(is_used.T))
         first.append(begin // _UNROLL)
         num_steps.append((num_used + _UNROLL - 1) // _UNROLL)
     first_step = np.array(first, np.int32)

@@ -14,6 +14,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from ._counting import count, running_count
+
 T = TypeVar("T")
 
 NO_NODE = -1
@@ -78,12 +80,12 @@ class Genome(eqx.Module):
     @property
     def num_nodes(self) -> Int[Array, "*population"]:
         """Number of nodes, inputs and outputs included."""
-        return jnp.sum(self.node_mask, axis=-1, dtype=jnp.int32)
+        return count(self.node_mask)
 
     @property
     def num_links(self) -> Int[Array, "*population"]:
         """Number of links, disabled ones included."""
-        return jnp.sum(self.link_mask, axis=-1, dtype=jnp.int32)
+        return count(self.link_mask)
 
 
 def empty_genome(max_nodes: int, max_links: int, shape: tuple[int, ...] = ()) -> Genome:
@@ -147,8 +149,30 @@ def materialise(is_sane: Bool[Array, ""], tree: T) -> T:
     genome would be made anew for each gene. It cannot look through a conditional whose
     outcome it does not know. `is_sane` must be true at run time.
     """
-    zeros = lambda t: jax.tree.map(jnp.zeros_like, t)
-    return lax.cond(is_sane, lambda t: t, zeros, tree)
+    return lax.cond(is_sane, lambda t: t, _something_else, tree)
+
+
+def _something_else(tree: T) -> T:
+    """Other values of the same types: arrays of a kind change places.
+
+    There is nothing to compile in this, unlike in zeros; an array that is the only one
+    of its kind becomes zeros all the same.
+    """
+    leaves, structure = jax.tree.flatten(tree)
+    kinds: dict[tuple[tuple[int, ...], str], list[int]] = {}
+    for i, x in enumerate(leaves):
+        is_word = x.dtype.itemsize == 4
+        kinds.setdefault((x.shape, "word" if is_word else str(x.dtype)), []).append(i)
+    others = list(leaves)
+    for members in kinds.values():
+        for i, j in zip(members, members[1:] + members[:1], strict=True):
+            if i == j:
+                others[i] = jnp.zeros_like(leaves[i])
+            elif leaves[i].dtype == leaves[j].dtype:
+                others[i] = leaves[j]
+            else:
+                others[i] = lax.bitcast_convert_type(leaves[j], leaves[i].dtype)
+    return jax.tree.unflatten(structure, others)
 
 
 def position(
@@ -158,16 +182,16 @@ def position(
     length = ascending.shape[0]
     if length > _COMPARE_ALL_LENGTH:
         return jnp.searchsorted(ascending, queries).astype(jnp.int32)
-    num_blocks = -(-length // _COMPARE_BLOCK)
+    num_blocks = max(-(-length // _COMPARE_BLOCK), 1)
     padding = num_blocks * _COMPARE_BLOCK - length
     ascending = jnp.pad(ascending, (0, padding), constant_values=NO_LINK)
 
-    def step(block, count):
+    def step(block, number):
         start = block * _COMPARE_BLOCK
         part = lax.dynamic_slice_in_dim(ascending, start, _COMPARE_BLOCK)
         for i in range(_COMPARE_BLOCK):
-            count = count + (part[i] < queries).astype(jnp.int32)
-        return count
+            number = number + (part[i] < queries).astype(jnp.int32)
+        return number
 
     return lax.fori_loop(0, num_blocks, step, jnp.zeros_like(queries))
 
@@ -177,23 +201,29 @@ def node_keys(node_id: Int[Array, "*n"]) -> Int[Array, "*n"]:
     return jnp.where(node_id == NO_NODE, NO_LINK, node_id)
 
 
-def node_slots(
-    genome: Genome, ids: Int[Array, " m"], num_fixed: int
-) -> Int[Array, " m"]:
-    """Slot of each node id in one genome; inputs and outputs sit at their own id."""
+def link_slots(
+    genome: Genome, num_fixed: int
+) -> tuple[Int[Array, " links"], Int[Array, " links"]]:
+    """Node slots where the links of one genome begin and end.
+
+    Inputs and outputs sit at their own id.
+    """
+    # Both ends in one search: there is half as much to compile.
+    ids = jnp.concatenate([genome.link_source, genome.link_target])
     hidden = position(node_keys(genome.node_id[num_fixed:]), ids) + num_fixed
-    return jnp.where(ids < num_fixed, ids, hidden)
+    slots = jnp.where(ids < num_fixed, ids, hidden)
+    return slots[: genome.max_links], slots[genome.max_links :]
 
 
 def kth_true(mask: Bool[Array, " n"], k: Int[Array, ""]) -> Bool[Array, " n"]:
     """One-hot mask of the k-th (from 0) true entry; all false if there is none."""
-    return mask & (jnp.cumsum(mask, dtype=jnp.int32) == k + 1)
+    return mask & (running_count(mask) == k + 1)
 
 
 def compact_links(genome: Genome, keep: Bool[Array, " links"]) -> Genome:
     """Drop the links outside `keep` from one genome and close the gaps in order."""
     keep = keep & genome.link_mask
-    rank = jnp.cumsum(keep, dtype=jnp.int32)
+    rank = running_count(keep)
     slots = jnp.arange(genome.max_links, dtype=jnp.int32)
     source_slot = jnp.minimum(position(rank, slots + 1), genome.max_links - 1)
     is_filled = slots < rank[-1]

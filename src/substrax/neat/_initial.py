@@ -1,5 +1,7 @@
 """The first population."""
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,8 +11,14 @@ from jaxtyping import Array, Int, Key
 from ..cppn import NO_ACTIVATION, activation_id
 from ._attributes import draw_activation, draw_initial
 from ._config import NEATConfig
-from ._genome import LARGEST_GENOME, Genome, compact_links, empty_genome
-from ._random import uniform
+from ._genome import (
+    LARGEST_GENOME,
+    Genome,
+    compact_links,
+    empty_genome,
+    materialise,
+)
+from ._random import AnyKey, as_jax_key, bits, split, split_population, uniform
 
 
 def initial_pairs(config: NEATConfig) -> Int[np.ndarray, "pairs 2"]:
@@ -62,16 +70,20 @@ def default_capacity(config: NEATConfig) -> tuple[int, int, int]:
 
 
 def _first_genome(
-    config: NEATConfig, max_nodes: int, max_links: int, *, key: Key[Array, ""]
+    config: NEATConfig,
+    max_nodes: int,
+    max_links: int,
+    *,
+    keys: tuple[AnyKey, AnyKey, AnyKey],
 ) -> Genome:
     """One genome of the first population."""
     pairs = initial_pairs(config)
     num_pairs, num_inputs = len(pairs), config.num_inputs
     num_fixed = num_inputs + config.num_outputs
     num_nodes = num_fixed + config.num_hidden
-    key_nodes, key_links, key_choice = jax.random.split(key, 3)
-    node_words = jax.random.bits(key_nodes, (num_nodes, 2))
-    link_words = jax.random.bits(key_links, (num_pairs, 1))
+    key_nodes, key_links, key_choice = keys
+    node_words = bits(key_nodes, (num_nodes, 2))
+    link_words = bits(key_links, (num_pairs, 1))
 
     is_input = np.arange(num_nodes) < num_inputs
     activation = draw_activation(config, node_words[:, 0])
@@ -117,12 +129,12 @@ def _first_genome(
     if config.initial_connection.startswith("partial"):
         # The given share of the links, exactly, as neat-python has it.
         num_kept = round(num_pairs * config.initial_fraction)
-        draws = jax.random.uniform(key_choice, (num_pairs,))
+        draws = jax.random.uniform(as_jax_key(key_choice), (num_pairs,))
         is_kept = jnp.zeros(max_links, bool)
         is_kept = is_kept.at[jnp.argsort(draws)[:num_kept]].set(True)
         genome = compact_links(genome, is_kept)
     elif config.initial_connection.startswith("fs"):
-        draw = uniform(jax.random.bits(key_choice, ()))
+        draw = uniform(bits(key_choice, ()))
         chosen = (draw * num_inputs).astype(jnp.int32)
         genome = compact_links(genome, genome.link_source == chosen)
     return genome
@@ -132,5 +144,10 @@ def first_population(
     config: NEATConfig, max_nodes: int, max_links: int, *, key: Key[Array, ""]
 ) -> Genome:
     """The first population; equal links of different genomes share their id."""
-    keys = jax.random.split(key, config.population_size)
-    return jax.vmap(lambda k: _first_genome(config, max_nodes, max_links, key=k))(keys)
+    # Stored, or the generator runs for each number drawn, and is compiled many times.
+    is_sane = (jnp.ravel(jax.random.key_data(key))[0] | 1) > 0
+    stage = partial(materialise, is_sane)
+    keys = stage(split_population(key, config.population_size))
+    keys = stage(jax.vmap(lambda k: split(k, 3))(keys))
+    first = partial(_first_genome, config, max_nodes, max_links)
+    return jax.vmap(lambda k: first(keys=k))(keys)

@@ -12,6 +12,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Int
 
+from ._counting import running_count
+
 
 def number_innovations(
     keys: tuple[Int[Array, " population"], ...], mask: Bool[Array, " population"]
@@ -30,10 +32,10 @@ def number_innovations(
     last = np.iinfo(np.int32).max
     operands = (*(jnp.where(mask, key, last) for key in keys), index)
     *sorted_keys, order = lax.sort(operands, num_keys=len(keys))
-    differs = jnp.zeros(population, bool).at[0].set(True)
+    differs = index == 0
     for key in sorted_keys:
-        differs |= jnp.concatenate([jnp.ones(1, bool), key[1:] != key[:-1]])
+        differs |= key != jnp.roll(key, 1)
     is_first = differs & (sorted_keys[0] != last)
-    rank = jnp.cumsum(is_first, dtype=jnp.int32) - 1
+    rank = running_count(is_first) - 1
     number = jnp.zeros(population, jnp.int32).at[order].set(rank, unique_indices=True)
-    return number, jnp.sum(is_first, dtype=jnp.int32)
+    return number, rank[-1] + 1

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 
 from ._attributes import draw_activation, draw_initial, mutate_attributes
 from ._config import NEATConfig
+from ._counting import any_true, running_count
 from ._genome import Genome, compact_links, materialise, select
 from ._innovation import number_innovations
 from ._random import uniform
@@ -106,10 +107,12 @@ def mutate(
         genomes, choice.add_node, draws[:, 6]
     )
     is_split, split, split_id = stage((is_split, split, split_id))
-    if not config.mutation.share_split_nodes:
-        split_id = jnp.arange(split_id.shape[0], dtype=jnp.int32)
-    # Splitting the same link gives the same node and the same two links.
-    number, num_splits = number_innovations((split_id,), is_split)
+    if config.mutation.share_split_nodes:
+        # Splitting the same link gives the same node and the same two links.
+        number, num_splits = number_innovations((split_id,), is_split)
+    else:
+        number = running_count(is_split) - 1
+        num_splits = number[-1] + 1
     node_id = counters.next_node_id + number
     split_link_id = counters.next_link_id + 2 * number
     activation = draw_activation(config, genome_words[:, 9])
@@ -146,8 +149,8 @@ def mutate(
     )
     genomes = jax.vmap(select)(is_copy, originals, genomes)
     overflow = Overflow(
-        nodes=jnp.any(nodes_full),
-        links=jnp.any(links_full | link_full),
+        nodes=any_true(nodes_full),
+        links=any_true(links_full | link_full),
         species=jnp.bool_(False),
     )
     return genomes, counters, overflow

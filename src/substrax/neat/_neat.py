@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from .._types import ArrayLike
 from ._config import NEATConfig
+from ._counting import any_true, count, least, most, total
 from ._crossover import cross, cross_equals
 from ._genome import Genome, materialise, select, take
 from ._initial import default_capacity, first_population, initial_pairs
@@ -27,7 +28,7 @@ from ._mutation import (
     num_genome_words,
     num_node_words,
 )
-from ._random import population_words, uniform
+from ._random import AnyKey, bits, population_words, split, uniform
 from ._reproduction import (
     Parents,
     SpeciesStatistics,
@@ -197,7 +198,7 @@ class NEAT(eqx.Module):
                 f"fitness has the shape {fitness.shape}; give one number for each of "
                 f"the {config.population_size} genomes, in the order of `ask`."
             )
-        key_representative, key_offspring = jax.random.split(key)
+        key_representative, key_offspring = split(key)
         placed = speciate(
             config,
             state.threshold,
@@ -223,8 +224,8 @@ class NEAT(eqx.Module):
             config,
             statistics,
             reproduces,
-            jnp.min(jnp.where(is_parent, score, jnp.inf)),
-            jnp.max(jnp.where(is_parent, score, -jnp.inf)),
+            least(jnp.where(is_parent, score, jnp.inf)),
+            most(jnp.where(is_parent, score, -jnp.inf)),
         )
         order = rank_members(species_index, score)
         population, counters, overflow, parents = self._offspring(
@@ -280,7 +281,7 @@ class NEAT(eqx.Module):
         score: Float[Array, " population"],
         quota: Int[Array, " species"],
         *,
-        key: Key[Array, ""],
+        key: AnyKey,
     ) -> tuple[Genome, Counters, Overflow, Parents]:
         """Choose parents, cross and mutate."""
         config = self.config
@@ -318,8 +319,8 @@ class NEAT(eqx.Module):
                 first, second, node_coins, link_coins
             )
             children = jax.vmap(select)(parents.is_equal, merged, children)
-            nodes_full = jnp.any(nodes & parents.is_equal)
-            links_full = jnp.any(links & parents.is_equal)
+            nodes_full = any_true(nodes & parents.is_equal)
+            links_full = any_true(links & parents.is_equal)
         children = stage(children)
         words = MutationWords(genome_words[:, _PARENT_WORDS:], node_words, link_words)
         children, counters, overflow = mutate(
@@ -345,16 +346,17 @@ def _info(
 ) -> NEATInfo:
     """What `tell` tells of a generation and of the one that it begot."""
     num_species = placed.table.num_species
-    num_alive = jnp.sum(reproduces, dtype=jnp.int32)
-    num_valid = jnp.sum(~is_failed, dtype=jnp.int32)
-    mean = lambda x: jnp.mean(x.astype(jnp.float32))
-    total = jnp.sum(jnp.where(is_failed, 0.0, fitness))
+    num_alive = count(reproduces)
+    num_failed = count(is_failed)
+    num_valid = is_failed.shape[0] - num_failed
+    mean = lambda x: total(x).astype(jnp.float32) / jnp.float32(x.shape[0])
+    sum_fitness = jnp.sum(jnp.where(is_failed, 0.0, fitness))
     return NEATInfo(
         generation=state.generation,
         best_fitness=fitness[best_index],
         best_index=best_index,
-        mean_fitness=total / jnp.maximum(num_valid, 1).astype(jnp.float32),
-        num_failed=jnp.sum(is_failed, dtype=jnp.int32),
+        mean_fitness=sum_fitness / jnp.maximum(num_valid, 1).astype(jnp.float32),
+        num_failed=num_failed,
         num_species=num_species,
         species_index=placed.species_index,
         species_id=placed.table.species_id,
@@ -375,11 +377,11 @@ def _random_members(
     order: Int[Array, " population"],
     statistics: SpeciesStatistics,
     *,
-    key: Key[Array, ""],
+    key: AnyKey,
 ) -> Genome:
     """A random member of each species."""
     size = statistics.size
     start = jnp.cumsum(size) - size
-    draw = uniform(jax.random.bits(key, size.shape))
+    draw = uniform(bits(key, size.shape))
     rank = (draw * size.astype(jnp.float32)).astype(jnp.int32)
     return take(population, order[jnp.minimum(start + rank, order.shape[0] - 1)])

@@ -7,6 +7,8 @@ for that: it maps a key and a counter to two words. Written out in elementwise
 operations it also fuses with its consumers, which JAX's rolled loop on CPUs does not.
 """
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -36,8 +38,62 @@ def threefry(
     return first, second
 
 
+# A JAX key, or the two words that it consists of. Words are as good a key and are not
+# put into one array between two draws, which XLA compiles for a long time.
+AnyKey = Key[Array, "..."] | tuple[UInt32[Array, "..."], UInt32[Array, "..."]]
+
+
+def _words_of(key: AnyKey) -> tuple[Array, Array] | None:
+    """The two words of a key from which `threefry` makes what `jax.random` makes."""
+    if isinstance(key, tuple):
+        return key
+    if (
+        not jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+        or str(jax.random.key_impl(key)) != "threefry2x32"
+        or not jax.config.values.get("jax_threefry_partitionable", False)
+    ):
+        return None
+    data = jax.random.key_data(key)
+    return data[..., 0], data[..., 1]
+
+
+def _draw(words: tuple[Array, Array], count: int) -> tuple[Array, Array]:
+    counter = jnp.arange(count, dtype=jnp.uint32)
+    return threefry(words, jnp.zeros_like(counter), counter)
+
+
+def split_population(key: AnyKey, count: int) -> AnyKey:
+    """`jax.random.split`, to the bit, but with less to compile."""
+    words = _words_of(key)
+    if words is None:
+        return jax.random.split(key, count)  # pyright: ignore[reportArgumentType]
+    return _draw(words, count)
+
+
+def split(key: AnyKey, count: int = 2) -> tuple[AnyKey, ...]:
+    """The keys of `jax.random.split`, one by one."""
+    keys = split_population(key, count)
+    return tuple(jax.tree.map(lambda k, i=i: k[i], keys) for i in range(count))
+
+
+def bits(key: AnyKey, shape: tuple[int, ...]) -> UInt32[Array, "..."]:
+    """`jax.random.bits`, to the bit, but with less to compile."""
+    words = _words_of(key)
+    if words is None:
+        return jax.random.bits(key, shape)  # pyright: ignore[reportArgumentType]
+    first, second = _draw(words, math.prod(shape))
+    return (first ^ second).reshape(shape)
+
+
+def as_jax_key(key: AnyKey) -> Key[Array, "..."]:
+    """The key for functions of `jax.random`."""
+    if not isinstance(key, tuple):
+        return key
+    return jax.random.wrap_key_data(jnp.stack(key, axis=-1), impl="threefry2x32")
+
+
 def population_words(
-    key: Key[Array, ""],
+    key: AnyKey,
     population: int,
     sizes: tuple[tuple[int, int], ...],
     is_sane: Bool[Array, ""],
@@ -50,7 +106,8 @@ def population_words(
     **Returns:** arrays of shape (population, columns, slots). A word depends on the
     key, the array's position in the list, the genome, the slot and the column only.
     """
-    genome_keys = jax.random.bits(key, (population, 2))
+    # Stored, or the generator would run for the genome again for each of its words.
+    genome_keys = materialise(is_sane, bits(key, (population, 2)))
     # All counters in one row: the generator is then compiled, and run, once.
     slot, column = [], []
     for domain, (slots, columns) in enumerate(sizes):

@@ -9,6 +9,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from ._config import NEATConfig
+from ._counting import least, rank_descending, running_count, true_first
 from ._genome import stable_sum
 from ._speciation import SpeciesTable
 
@@ -23,7 +24,7 @@ def scores_of(
     """
     is_failed = ~jnp.isfinite(fitness)
     score = fitness if config.maximise else -fitness
-    worst = jnp.min(jnp.where(is_failed, jnp.inf, score))
+    worst = least(jnp.where(is_failed, jnp.inf, score))
     worst = jnp.where(jnp.isfinite(worst), worst, 0.0)
     # Not the next number: below 0 that is subnormal, which processors may flush to 0.
     below = worst - jnp.maximum(jnp.abs(worst) * 2.0**-20, 1e-30)
@@ -63,16 +64,6 @@ def species_statistics(
         valid = (~is_failed).astype(jnp.int32)
         is_judged = is_judged & (jax.ops.segment_sum(valid, species_index, n) > 0)
     return SpeciesStatistics(size, mean, jnp.where(is_judged, judged, -jnp.inf))
-
-
-def rank_descending(
-    values: Float[Array, " n"] | Int[Array, " n"], mask: Bool[Array, " n"]
-) -> Int[Array, " n"]:
-    """Rank of each value, 0 the largest; entries outside the mask come last."""
-    n = values.shape[0]
-    index = jnp.arange(n, dtype=jnp.int32)
-    *_, order = lax.sort((~mask, -values, index), num_keys=3)
-    return jnp.zeros(n, jnp.int32).at[order].set(index)
 
 
 def update_stagnation(
@@ -265,8 +256,8 @@ def choose_parents(
 
     reproduces = quota > 0
     count = jnp.sum(reproduces, dtype=jnp.int32)
-    slot_of_rank = jnp.argsort(~reproduces, stable=True).astype(jnp.int32)
-    rank_of_slot = jnp.cumsum(reproduces, dtype=jnp.int32) - 1
+    slot_of_rank = true_first(reproduces)
+    rank_of_slot = running_count(reproduces) - 1
     other = (draws[:, 4] * (count - 1).astype(jnp.float32)).astype(jnp.int32)
     other += (other >= rank_of_slot[species]).astype(jnp.int32)
     is_foreign = (draws[:, 3] < rates.interspecies_rate) & (count > 1)

@@ -20,6 +20,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from ._config import NEATConfig
+from ._counting import running_count, true_first
 from ._distance import distance_table
 from ._genome import Genome, empty_genome, select, take
 
@@ -67,19 +68,20 @@ def keep_species(
 ) -> tuple[SpeciesTable, Int[Array, " species"]]:
     """Drop species, close the gaps, and say which slot each kept one has now."""
     keep = keep & table.mask
-    rank = jnp.cumsum(keep, dtype=jnp.int32)
+    rank = running_count(keep)
     blank = empty_species(
         table.max_species,
         table.representative.max_nodes,
         table.representative.max_links,
     )
     # Kept slots come first, in order; what follows is blanked.
-    order = jnp.argsort(~keep, stable=True)
+    order = true_first(keep)
     is_filled = jnp.arange(table.max_species, dtype=jnp.int32) < rank[-1]
 
     def move(x, empty):
         filled = is_filled.reshape(is_filled.shape + (1,) * (x.ndim - 1))
-        return jnp.where(filled, x[order], empty)
+        moved = x.at[order].get(mode="promise_in_bounds")
+        return jnp.where(filled, moved, empty)
 
     kept = SpeciesTable(
         species_id=move(table.species_id, blank.species_id),
@@ -165,7 +167,7 @@ def _next_phase(
     # Those who are nowhere yet may found a species, in the order of the population: as
     # many at a time as a table holds, until the first of them took all others in.
     is_waiting = slot < 0
-    rank = jnp.cumsum(is_waiting, dtype=jnp.int32)
+    rank = running_count(is_waiting)
     place = jnp.where(is_waiting, rank - 1, table.max_species)
     index = jnp.arange(population, dtype=jnp.int32)
     waiting = jnp.zeros(table.max_species, jnp.int32).at[place].set(index, mode="drop")

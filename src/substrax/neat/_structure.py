@@ -14,7 +14,8 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from ._config import NEATConfig
-from ._genome import NO_NODE, Genome, kth_true, node_slots
+from ._counting import any_true, count, picked, total
+from ._genome import NO_NODE, Genome, kth_true, link_slots
 from ._random import uniform
 
 
@@ -67,10 +68,10 @@ def choose_split(
     mask = genome.link_mask
     if not config.mutation.split_disabled_links:
         mask &= genome.link_enabled
-    count = jnp.sum(mask, dtype=jnp.int32)
-    chosen = kth_true(mask, (draw * count.astype(jnp.float32)).astype(jnp.int32))
-    link_id = jnp.sum(jnp.where(chosen, genome.link_id, 0), dtype=jnp.int32)
-    return wanted & (count > 0), chosen, link_id
+    number = count(mask)
+    chosen = kth_true(mask, (draw * number.astype(jnp.float32)).astype(jnp.int32))
+    link_id = total(jnp.where(chosen, genome.link_id, 0))
+    return wanted & (number > 0), chosen, link_id
 
 
 def add_node(
@@ -95,15 +96,15 @@ def add_node(
     nodes_overflow = is_split & (num_nodes >= genome.max_nodes)
     links_overflow = is_split & (num_links + 2 > genome.max_links)
     is_split = is_split & ~nodes_overflow & ~links_overflow
-    pick = lambda x: jnp.sum(jnp.where(split, x, 0), dtype=x.dtype)
-    source, target = pick(genome.link_source), pick(genome.link_target)
-    weight = pick(genome.link_weight)
+    source, target, weight = picked(
+        split, genome.link_source, genome.link_target, genome.link_weight
+    )
 
-    node_slots_ = jnp.arange(genome.max_nodes, dtype=jnp.int32)
-    link_slots = jnp.arange(genome.max_links, dtype=jnp.int32)
-    is_node = is_split & (node_slots_ == num_nodes)
-    is_in = is_split & (link_slots == num_links)
-    is_out = is_split & (link_slots == num_links + 1)
+    nodes = jnp.arange(genome.max_nodes, dtype=jnp.int32)
+    links = jnp.arange(genome.max_links, dtype=jnp.int32)
+    is_node = is_split & (nodes == num_nodes)
+    is_in = is_split & (links == num_links)
+    is_out = is_split & (links == num_links + 1)
     put = lambda x, a, b: jnp.where(is_in, a, jnp.where(is_out, b, x))
     genome = Genome(
         node_id=jnp.where(is_node, node_id, genome.node_id),
@@ -130,8 +131,8 @@ def delete_node(
     num_hidden = genome.num_nodes - num_fixed
     slot = num_fixed + (draw * num_hidden.astype(jnp.float32)).astype(jnp.int32)
     is_deleted = wanted & (num_hidden > 0) & (slots == slot)
-    node_id = jnp.sum(jnp.where(is_deleted, genome.node_id, 0), dtype=jnp.int32)
-    happens = jnp.any(is_deleted)
+    node_id = total(jnp.where(is_deleted, genome.node_id, 0))
+    happens = any_true(is_deleted)
     touches = (genome.link_source == node_id) | (genome.link_target == node_id)
 
     def close(x, fill):
@@ -221,11 +222,10 @@ def choose_link(
         & (genome.link_source[None, :] == sources[:, None])
         & (genome.link_target[None, :] == targets[:, None])
     )
-    exists = jnp.any(is_same, axis=1)
+    exists = any_true(is_same)
     fits = ~exists
     if config.feed_forward:
-        from_slot = node_slots(genome, genome.link_source, num_fixed)
-        to_slot = node_slots(genome, genome.link_target, num_fixed)
+        from_slot, to_slot = link_slots(genome, num_fixed)
         closes_cycle = jax.vmap(
             lambda source, target: reaches(
                 genome.max_nodes, from_slot, to_slot, keep, target, source
@@ -274,6 +274,6 @@ def delete_link(
     keep: Bool[Array, " links"], wanted: Bool[Array, ""], draw: Float[Array, ""]
 ) -> Bool[Array, " links"]:
     """Unmark a random one of the links that stay."""
-    count = jnp.sum(keep, dtype=jnp.int32)
-    chosen = kth_true(keep, (draw * count.astype(jnp.float32)).astype(jnp.int32))
+    number = count(keep)
+    chosen = kth_true(keep, (draw * number.astype(jnp.float32)).astype(jnp.int32))
     return keep & ~(wanted & chosen)
