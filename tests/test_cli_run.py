@@ -247,7 +247,7 @@ def tiny():
         yield
 
 
-SPILLING = ["run", "xor", *SMALL, "--memory-budget", "1KiB", "--quiet"]
+SPILLING = ["run", "xor", *SMALL, "--memory-budget", "10KiB", "--quiet"]
 
 
 def assert_same_best(path: Path, other: Path) -> None:

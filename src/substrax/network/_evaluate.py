@@ -90,16 +90,19 @@ def evaluate(
             array,
             count,
             budget=resources.budget,
-            num_threads=_threads_that_fit(networks, resources),
+            num_threads=_threads_that_fit(networks, array.shape[1], resources),
             outputs=result,
         )
     return result
 
 
-def _threads_that_fit(networks: Networks, resources: Resources) -> int:
+def _threads_that_fit(
+    networks: Networks, num_samples: int, resources: Resources
+) -> int:
     """As many as there are, unless the values of nodes would exceed the memory."""
     num_nodes, budget = int(networks.num_nodes.max(initial=1)), resources.budget
-    needed = num_nodes * (_NODE_BYTES + _VALUES * _MAX_LANES * networks.dtype.itemsize)
+    lanes = min(num_samples, _MAX_LANES)
+    needed = num_nodes * (_NODE_BYTES + _VALUES * lanes * networks.dtype.itemsize)
     if needed > budget:
         raise ValueError(
             f"a network of {num_nodes:,} nodes needs about {show_bytes(needed)} to be "
@@ -202,7 +205,7 @@ class Stepper:
             inputs,
             networks.steps,
             budget=self.resources.budget,
-            num_threads=_threads_that_fit(networks, self.resources),
+            num_threads=_threads_that_fit(networks, inputs.shape[1], self.resources),
             state=state,
             outputs=outputs,
         )

@@ -48,6 +48,9 @@ class Queries:
         Members lie half a side from the middle of their quad. Stretched by 3 along one
         axis they become the members' neighbours outside the quad.
         """
+        if not quads:
+            num_outputs = self.engine.programs.num_outputs
+            return np.zeros((num_outputs, 4, 0), self.engine.dtype)
         field = np.concatenate([q.field for q in quads])
         centre, half = [], []
         for part in quads:
