@@ -38,27 +38,24 @@ from peak import peak_mebibytes
 from query import tanh_cost
 
 import substrax.decoders._discovered as discovered_module
+from substrax import Progress, Resources
 from substrax.decoders import (
     CPPNReading,
     Discovered,
     emr_hyperneat,
     es_hyperneat,
-    keep_freed_memory,
 )
 from substrax.neat import NEAT, Genome, presets
 from substrax.network import Networks, evaluate
 from substrax.reproduce import Sheet
 from substrax.substrate import (
+    Discovery,
     EMRRule,
     ESRule,
-    Exploration,
     Layout,
-    Progress,
     WeightMap,
-    Wiring,
     discover,
     num_cells,
-    watch_discovery,
 )
 
 LAYOUT = Layout([[-1.0, -1.0], [0.0, -1.0], [1.0, -1.0]], [[0.0, 1.0]])
@@ -151,8 +148,7 @@ def _generation(
         left = progress.left
         raise _GivenUpError(text, None if left is None else seconds + left)
 
-    with watch_discovery(check):
-        networks = decoder.decode(genomes)
+    networks = decoder.decode(genomes, Resources(on_progress=check))
     decoded = time.perf_counter()
     evaluate(networks, ROWS)
     return networks, began, decoded, time.perf_counter()
@@ -163,7 +159,6 @@ def generation_row(
 ) -> dict[str, Any]:
     """One generation; unless it takes long, again, since the first compiles, and the
     best of three."""
-    keep_freed_memory()  # as `evolve` does
     genomes = read(path, POPULATION)
     if is_steep:
         genomes = steep(genomes)
@@ -173,10 +168,10 @@ def generation_row(
     num_queries = []
     original = discovered_module.discover
 
-    def noting(*arguments: Any) -> Wiring:
-        wiring = original(*arguments)
-        num_queries.append(wiring.num_queries)
-        return wiring
+    def noting(*arguments: Any, **options: Any) -> Discovery:
+        found = original(*arguments, **options)
+        num_queries.append(found.num_queries)
+        return found
 
     with mock.patch.object(discovered_module, "discover", noting):
         try:
@@ -207,22 +202,28 @@ def eager_row(depth: int, path: str) -> dict[str, Any]:
     genomes = jax.tree.map(lambda x: x[5:6], read(path, 6))
     layout = Layout([[-1.0, -1.0]], [[0.0, 1.0]])
     weight_map = WeightMap("linear", 8.0)
-    engine = reading.engine(genomes)
-    wirings, seconds = {}, {}
+    programs = reading.compile(genomes)
+    found, seconds = {}, {}
     for d in (3, depth):  # the first compiles
         rule = EMRRule(depth=d, field="weight", connections="feedforward")
         for strategy in ("frontier", "eager"):
             began = time.perf_counter()
-            exploration = Exploration(rule, strategy)
-            wirings[strategy] = discover(engine, weight_map, layout, exploration)
+            found[strategy] = discover(
+                programs,
+                reading.coordinates,
+                layout,
+                rule,
+                weight_map,
+                strategy=strategy,
+            )
             seconds[strategy] = time.perf_counter() - began
-    frontier, eager = wirings["frontier"], wirings["eager"]
-    names = ("hidden_point", "link_source", "link_target", "link_weight")
+    frontier, eager = found["frontier"].networks, found["eager"].networks
+    names = ("node_point", "link_source", "link_target", "link_weight")
     same = all(
         getattr(frontier, n).tobytes() == getattr(eager, n).tobytes() for n in names
     )
     # All that is asked besides is one query for each position towards the output.
-    asked = eager.num_queries - int(eager.num_found.sum())
+    asked = found["eager"].num_queries - int(eager.num_found.sum())
     return {
         "candidates": num_cells(depth),
         "evaluated": asked,

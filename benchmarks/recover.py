@@ -25,6 +25,7 @@ from discovery import LAYOUT, POPULATION, READING, evolved_population
 from substrax.cppn import QueryEngine
 from substrax.substrate import EMRRule, WeightMap, num_cells
 from substrax.substrate._connections import UPWARDS
+from substrax.substrate._expression import Expressed
 from substrax.substrate._fields import (
     Fields,
     FrontierValues,
@@ -33,10 +34,8 @@ from substrax.substrate._fields import (
     Values,
 )
 from substrax.substrate._recover import MAX_BRUTE_DEPTH
-from substrax.substrate._rules import Expressed
 
 WEIGHT_MAP = WeightMap("linear", 8.0)
-MAX_QUADS = 1 << 20
 BATCH = 32  # fields that are explored at a time
 
 
@@ -73,20 +72,23 @@ class Found:
         )
 
 
+def _part(fields: Fields, begin: int) -> Fields:
+    some = slice(begin, begin + BATCH)
+    return Fields(fields.genome[some], fields.point[some], fields.outgoing)
+
+
 def explore(engine: QueryEngine, fields: Fields, rule: EMRRule, brute: bool) -> Found:
     asked: Counter[int] = Counter()
     queries = Queries(engine, WEIGHT_MAP)
     links = []
     began = time.perf_counter()
     for begin in range(0, fields.num, BATCH):
-        part = fields.part(begin, min(begin + BATCH, fields.num))
+        part = _part(fields, begin)
         if brute:
             values = FrontierValues(queries, part, wants_everything=True)
         else:
             values = CountedValues(FrontierValues(queries, part), asked)
-        found = rule.explore(queries, part, values, UPWARDS, MAX_QUADS)
-        assert found is not None, "recover explores in pieces, emr has few cells here"
-        links.append(found)
+        links.append(rule.explore(queries, part, values, UPWARDS))
     return Found(links, asked, time.perf_counter() - began)
 
 
@@ -114,7 +116,7 @@ def compare(engine: QueryEngine, field: str, depths: list[int]) -> None:
         asked = sum(bounded.asked.values())
         seconds, ratio, same = "", "", "-"
         if depth <= MAX_BRUTE_DEPTH:
-            explore(engine, fields.part(0, BATCH), recovering, brute=True)
+            explore(engine, _part(fields, 0), recovering, brute=True)
             brute = explore(engine, fields, recovering, brute=True)
             seconds = f"{brute.seconds:.3f}"
             ratio = f"{brute.seconds / bounded.seconds:.1f}"

@@ -280,7 +280,7 @@ def test_a_scratch_folder_that_cannot_be_written(ran, tmp_path, capsys, tiny):
 
 def test_a_disk_that_is_full(ran, tmp_path, capsys, tiny):
     path = tmp_path / "run"
-    real, num_left = memory_module.open_scratch, 6
+    real, num_left = memory_module.open_scratch, 2
 
     def open_scratch(folder):
         nonlocal num_left
