@@ -199,7 +199,7 @@ class Query {
         }
       }
     }
-    const T* values_of(int s) {
+    const T* values_of(int s) const {
       if (kind[s] < moving) return broadcast[s].data();
       if (kind[s] == mixed) return mixed_values[s].data();
       for (int c = 0; c < 4; ++c)
@@ -316,7 +316,7 @@ class Query {
       const int s = outputs[k];
       if (kind[s] < moving) return broadcast[s].data();
       if (kind[s] == mixed) return mixed_values[s].data();
-      return moving_values[s].data() + begin;
+      return values_of(s) + begin;  // an input may be an output
     }
   };
 
