@@ -60,6 +60,7 @@ class Evaluator {
   }
   // One synchronous update of all nodes but inputs.
   void step() {
+    check();
     const Network<T>& n = *network_;
     std::memcpy(next_.data(), values_.data(), size_t(n.num_inputs) * lanes * sizeof(T));
     if (fits_) {
