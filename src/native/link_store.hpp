@@ -44,6 +44,7 @@ class LinkStore {
   }
   // Writes links to where `reserve` said; several threads may at a time.
   void put(int64_t begin, const Links<T>& links) {
+    if (!links.size()) return;
     const void* column[] = {links.source.data(), links.target.data(), links.weight.data()};
     {
       std::shared_lock guard(mode_);
