@@ -18,7 +18,7 @@
 #include "functions.hpp"
 #include "network.hpp"
 #include "pages.hpp"
-#include "query.hpp"
+#include "refusal.hpp"
 
 namespace substrax {
 

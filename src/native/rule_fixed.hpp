@@ -5,16 +5,10 @@
 #include <cstdint>
 #include <span>
 
+#include "rule_settings.hpp"
 #include "workspace.hpp"
 
 namespace substrax {
-
-struct FixedSettings {
-  std::span<const double> point;           // (x, y) of inputs, outputs, hidden nodes
-  std::span<const int32_t> rank;           // of each node
-  std::span<const int32_t> source, target; // of each possible link
-  double weight_threshold;
-};
 
 template <class T>
 class RuleFixed {

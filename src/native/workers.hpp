@@ -12,9 +12,9 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "query.hpp"
 #include "refusal.hpp"
 
 namespace substrax {
