@@ -18,7 +18,7 @@ class RuleFixed {
 
   NetworkCounts wire(int genome, NetworkWriter<T>& writer) {
     work_.query.take(genome);
-    work_.query.aim(End::neither);
+    aim();
     const int num_hidden = int(s_.point.size() / 2) - work_.layout.num_terminals();
     writer.begin_network(num_hidden);
     const int64_t num = int64_t(s_.source.size());
@@ -30,6 +30,10 @@ class RuleFixed {
   }
 
  private:
+  void aim() {
+    FlushDenormals flush;  // rows that depend on nothing are computed here
+    work_.query.aim(End::neither);
+  }
   void write(NetworkWriter<T>& writer, int64_t begin, int n) {
     FlushDenormals flush;
     Query<T>& query = work_.query;
