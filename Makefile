@@ -17,17 +17,18 @@ PYTEST_ARGS    ?=
 # loadfile: tests of one file share a worker, and what it has compiled
 PYTEST_FLAGS    = -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
 
-.PHONY: help demo test test-slow lint format docs bench clean
+.PHONY: help demo test test-native test-slow lint format docs bench clean
 
 help:
-	@echo "make demo       evolve XOR with EMR-HyperNEAT and write a report"
-	@echo "make test       lint, types, import direction, and the fast tests"
-	@echo "make test-slow  the tests marked slow"
-	@echo "make lint       ruff, pyright, import-linter"
-	@echo "make format     let ruff rewrite the files"
-	@echo "make docs       build the documentation into site/"
-	@echo "make bench      run the benchmarks and write results/bench.md (BENCH_ARGS=--full)"
-	@echo "make clean      remove the environment and everything built"
+	@echo "make demo         evolve XOR with EMR-HyperNEAT and write a report"
+	@echo "make test         lint, types, import direction, and the fast tests"
+	@echo "make test-native  the native engine under the compiler's sanitizers"
+	@echo "make test-slow    the tests marked slow"
+	@echo "make lint         ruff, pyright, import-linter"
+	@echo "make format       let ruff rewrite the files"
+	@echo "make docs         build the documentation into site/"
+	@echo "make bench        run the benchmarks and write results/bench.md (BENCH_ARGS=--full)"
+	@echo "make clean        remove the environment and everything built"
 
 # An environment that was copied from elsewhere, or whose Python is gone, would run
 # other code than this: it is made anew.
@@ -76,10 +77,14 @@ format: $(STAMP)-bench+lint+test
 LOGIC_TESTS := tests/neat tests/evolve tests/report tests/problems tests/reproduce \
     tests/test_cli.py tests/test_cli_bench.py tests/test_cli_run.py tests/test_examples.py
 
-test: lint
+test: lint test-native
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS) $(LOGIC_TESTS:%=--ignore=%)
 	XLA_FLAGS=--xla_backend_optimization_level=0 \
 	    $(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS) $(LOGIC_TESTS)
+
+# The engine without Python; a machine without a compiler says so and goes on.
+test-native: $(STAMP)-build
+	@PATH="$(CURDIR)/$(BIN):$$PATH" tests/native/run.sh
 
 test-slow: $(STAMP)-bench+lint+test
 	$(BIN)/python -m pytest -m slow $(PYTEST_FLAGS)

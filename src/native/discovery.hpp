@@ -12,32 +12,12 @@
 #include <mutex>
 #include <vector>
 
-#include "link_store.hpp"
+#include "discovered.hpp"
 #include "network_writer.hpp"
-#include "rule_emr.hpp"
-#include "rule_es.hpp"
 #include "workers.hpp"
 #include "workspace.hpp"
 
 namespace substrax {
-
-// Networks of a population, as they are handed to Python.
-template <class T>
-struct Discovered {
-  Discovered(int64_t limit_bytes, const OpenScratch& open_scratch) : links(limit_bytes, open_scratch) {}
-
-  LinkStore<T> links;
-  std::vector<NetworkCounts> counts;  // of each genome
-  std::deque<Nodes> nodes;            // of runs of genomes
-  int64_t num_queries = 0;
-};
-
-struct DiscoverySettings {
-  WeightMapSettings weight_map;
-  NodeSettings nodes;
-  int depth;
-  int64_t memory_budget;
-};
 
 // Runs of genomes take their turns.
 class Turns {

@@ -5,9 +5,11 @@
 #include <memory>
 #include <span>
 
-#include "discovery.hpp"
+#include "discovered.hpp"
+#include "layout.hpp"
 #include "network.hpp"
-#include "rule_fixed.hpp"
+#include "program.hpp"
+#include "rule_settings.hpp"
 #include "workers.hpp"
 
 namespace substrax {

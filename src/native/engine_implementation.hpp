@@ -1,8 +1,12 @@
 // The functions of engine.hpp. Included by the files that compile them, and nowhere else.
 #pragma once
 
+#include "discovery.hpp"
 #include "engine.hpp"
 #include "evaluation.hpp"
+#include "rule_emr.hpp"
+#include "rule_es.hpp"
+#include "rule_fixed.hpp"
 
 namespace substrax {
 
@@ -70,8 +74,10 @@ Refusal with_lanes(const Networks<T>& networks, const SampleArray<T>& samples, i
                    Workers& workers, Use&& use) {
   const Samples<T> some{samples.values.data(), samples.num_samples, samples.is_shared};
   if (samples.num_samples <= 4) return use(Evaluation<T, 4>(networks, some, memory_budget, workers));
-  if (samples.num_samples <= 32) return use(Evaluation<T, 16>(networks, some, memory_budget, workers));
-  return use(Evaluation<T, 64>(networks, some, memory_budget, workers));
+  // Every width takes seconds to compile: doubles do with two.
+  if constexpr (sizeof(T) < 8)
+    if (samples.num_samples > 32) return use(Evaluation<T, 64>(networks, some, memory_budget, workers));
+  return use(Evaluation<T, 16>(networks, some, memory_budget, workers));
 }
 
 template <class T>
@@ -87,6 +93,5 @@ Refusal advance(const Networks<T>& networks, const SampleArray<T>& samples, int 
   return with_lanes<T>(networks, samples, memory_budget, workers,
                        [&](auto&& evaluation) { return evaluation.advance(steps, state, outputs); });
 }
-
 
 }  // namespace substrax

@@ -18,7 +18,7 @@
 #include "functions.hpp"
 #include "network.hpp"
 #include "pages.hpp"
-#include "query.hpp"
+#include "refusal.hpp"
 
 namespace substrax {
 
@@ -60,8 +60,9 @@ class Evaluator {
   }
   // One synchronous update of all nodes but inputs.
   void step() {
+    check();
     const Network<T>& n = *network_;
-    std::memcpy(next_.data(), values_.data(), size_t(n.num_inputs) * lanes * sizeof(T));
+    std::copy_n(values_.data(), size_t(n.num_inputs) * lanes, next_.data());
     if (fits_) {
       for (int node = n.num_inputs; node < n.num_nodes; ++node) sum_up(node, next_.data() + size_t(node) * lanes);
     } else {

@@ -61,8 +61,8 @@ class Field {
 
   void look_from(const FixedPoint& point) {
     point_ = point;
+    FlushDenormals flush;  // rows that depend on nothing are computed when it aims
     query_.aim(point.is_outgoing ? End::source : End::target);
-    FlushDenormals flush;
     query_.fix(T(point.x), T(point.y));
   }
   const FixedPoint& point() const { return point_; }

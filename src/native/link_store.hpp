@@ -44,6 +44,7 @@ class LinkStore {
   }
   // Writes links to where `reserve` said; several threads may at a time.
   void put(int64_t begin, const Links<T>& links) {
+    if (!links.size()) return;
     const void* column[] = {links.source.data(), links.target.data(), links.weight.data()};
     {
       std::shared_lock guard(mode_);
@@ -72,12 +73,14 @@ class LinkStore {
       std::memcpy(static_cast<char*>(memory_[c]->data()) + begin * width(c), column[c],
                   size_t(n * width(c)));
   }
+  // All or nothing: if a file cannot be had, memory stays, for those who still write there.
   void spill(int64_t written) {
+    ScratchFile files[3];
     for (int c = 0; c < 3; ++c) {
-      files_[c].open(open_scratch_);
-      if (memory_[c]) files_[c].write(memory_[c]->data(), written * width(c), 0);
-      memory_[c].reset();
+      files[c].open(open_scratch_);
+      if (memory_[c]) files[c].write(memory_[c]->data(), written * width(c), 0);
     }
+    for (int c = 0; c < 3; ++c) files_[c] = std::move(files[c]), memory_[c].reset();
   }
 
   int64_t max_links_, size_ = 0;

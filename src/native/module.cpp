@@ -5,9 +5,18 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "engine.hpp"
+
+#ifdef _M_X64
+#include <immintrin.h>
+#include <intrin.h>
+#endif
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -101,8 +110,10 @@ OpenScratch make_open_scratch(const nb::object& open_scratch) {
     try {
       return nb::cast<int>(open_scratch());
     } catch (nb::python_error& error) {
-      const bool is_system = error.matches(PyExc_OSError);
-      const int number = is_system ? nb::cast<int>(nb::object(error.value().attr("errno"))) : EIO;
+      int number = EIO;
+      // Some errors of the system's kind have no number.
+      if (error.matches(PyExc_OSError) && !nb::try_cast(nb::getattr(error.value(), "errno", nb::none()), number))
+        number = EIO;
       throw Refusal{RefusalKind::scratch_failed, number};
     }
   };
@@ -272,10 +283,18 @@ void bind(nb::module_& m, const char* programs_name, const char* networks_name) 
         "num_threads"_a, "state"_a.noconvert(), "outputs"_a.noconvert(), "refuse"_a);
 }
 
-// Whether this processor can run the module that is compiled for AVX2 and FMA.
+// Whether this processor, and its system, can run the module that is compiled for AVX2
+// and FMA, and for what came with them.
 bool has_fma() {
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2");
+#elif defined(_M_X64)
+  int leaf1[4], leaf7[4];
+  __cpuidex(leaf1, 1, 0);
+  __cpuidex(leaf7, 7, 0);
+  const bool has_xsave = leaf1[2] >> 27 & 1;
+  return has_xsave && (_xgetbv(0) & 6) == 6 && (leaf1[2] >> 12 & 1) && (leaf7[1] >> 5 & 1);
 #else
   return false;
 #endif

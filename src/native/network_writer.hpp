@@ -12,29 +12,13 @@
 #include <unordered_set>
 #include <vector>
 
+#include "discovered.hpp"
 #include "functions.hpp"
 #include "layout.hpp"
 #include "links.hpp"
 #include "positions.hpp"
 
 namespace substrax {
-
-struct NodeSettings {
-  int32_t hidden_activation, output_activation;
-};
-
-// The nodes of some networks, as columns.
-struct Nodes {
-  Buffer<int32_t> activation, rank;
-  Buffer<double> point;  // (x, y)
-
-  void clear() { activation.clear(), rank.clear(), point.clear(); }
-};
-
-// Of each network: its nodes and links, and the positions found before the clean-up.
-struct NetworkCounts {
-  int64_t num_nodes = 0, num_links = 0, num_found = 0;
-};
 
 template <class T>
 class NetworkWriter {

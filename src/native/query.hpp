@@ -19,10 +19,9 @@
 
 #include "functions.hpp"
 #include "program.hpp"
+#include "refusal.hpp"
 
 namespace substrax {
-
-struct Stopped {};  // thrown where work ends early because somebody asked for it
 
 enum class End { source, target, neither };
 
@@ -85,7 +84,8 @@ class Query {
     T* result;
   };
 
-  // The program as it is seen with one end fixed.
+  // The program as it is seen with one end fixed. Its functions work on a block each:
+  // inlined into all who call them they would only take longer to compile.
   struct View {
     bool is_ready = false;
     std::vector<int> coordinate_slot = std::vector<int>(8, -1);  // -1: not an input
@@ -109,7 +109,7 @@ class Query {
       return end == End::neither || (coordinate < 2) == (end == End::target);
     }
 
-    void room(int64_t n) {
+    [[gnu::noinline]] void room(int64_t n) {
       if (n <= capacity) return;
       capacity = std::max<int64_t>(n, 2 * capacity);
       for (int c = 0; c < 4; ++c)
@@ -120,7 +120,7 @@ class Query {
     }
     void fit(size_t slot) { moving_values[slot].resize(size_t(capacity + 2 * lanes)); }
 
-    void specialise(const Programs<T>& p, int genome, End fixed_end) {
+    [[gnu::noinline]] void specialise(const Programs<T>& p, int genome, End fixed_end) {
       end = fixed_end;
       const int num_inputs = p.num_inputs(), first = p.first_row[genome];
       const int num_slots = num_inputs + p.num_rows[genome];
@@ -199,7 +199,7 @@ class Query {
         }
       }
     }
-    const T* values_of(int s) {
+    const T* values_of(int s) const {
       if (kind[s] < moving) return broadcast[s].data();
       if (kind[s] == mixed) return mixed_values[s].data();
       for (int c = 0; c < 4; ++c)
@@ -220,7 +220,7 @@ class Query {
       number[row.slot] = row.start;
     }
 
-    void fix(T px, T py) {
+    [[gnu::noinline]] void fix(T px, T py) {
       fixed_x = px, fixed_y = py;
       set(end == End::source ? Coordinate::x1 : Coordinate::x2, px);
       set(end == End::source ? Coordinate::y1 : Coordinate::y2, py);
@@ -237,14 +237,14 @@ class Query {
       if (is_spread[s]) spread(s);
     }
 
-    void place(int64_t n) {
+    [[gnu::noinline]] void place(int64_t n) {
       if (has_differences && end == End::neither) differences_of_pairs(padded(n));
       for (int64_t first = 0; first < n; first += block) {
         const int64_t num = padded(std::min<int64_t>(block, n - first));
         for (const Row& row : moving_rows) compute(row, row.result + first, first, num);
       }
     }
-    void run(int64_t first, int n) {
+    [[gnu::noinline]] void run(int64_t first, int n) {
       begin = first;
       const int64_t num = padded(n);
       if (has_differences && end != End::neither) differences(first, num);
@@ -316,7 +316,7 @@ class Query {
       const int s = outputs[k];
       if (kind[s] < moving) return broadcast[s].data();
       if (kind[s] == mixed) return mixed_values[s].data();
-      return moving_values[s].data() + begin;
+      return values_of(s) + begin;  // an input may be an output
     }
   };
 

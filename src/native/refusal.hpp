@@ -19,4 +19,6 @@ struct Refusal {
   int level = 0;
 };
 
+struct Stopped {};  // thrown where work ends early because somebody asked for it
+
 }  // namespace substrax

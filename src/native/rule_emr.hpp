@@ -14,18 +14,10 @@
 #include <vector>
 
 #include "interval.hpp"
+#include "rule_settings.hpp"
 #include "workspace.hpp"
 
 namespace substrax {
-
-struct EmrSettings {
-  int depth, initial_depth, rounds;
-  int classes;  // of hidden-to-hidden links that the configuration allows
-  double variance_threshold, weight_threshold, band_threshold;
-  bool is_weight_field;  // take the variance of the weight, not of the output
-  bool is_recovering;
-  bool is_eager;  // look at every cell, as the paper does
-};
 
 template <class T>
 class RuleEmr {

@@ -11,16 +11,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "rule_settings.hpp"
 #include "spool.hpp"
 #include "workspace.hpp"
 
 namespace substrax {
-
-struct EsSettings {
-  int depth, initial_depth, iteration_level;
-  double division_threshold, variance_threshold, band_threshold;
-  bool is_eager;  // look at every cell first, as the EMR paper does
-};
 
 template <class T>
 class RuleEs {

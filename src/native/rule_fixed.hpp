@@ -5,16 +5,10 @@
 #include <cstdint>
 #include <span>
 
+#include "rule_settings.hpp"
 #include "workspace.hpp"
 
 namespace substrax {
-
-struct FixedSettings {
-  std::span<const double> point;           // (x, y) of inputs, outputs, hidden nodes
-  std::span<const int32_t> rank;           // of each node
-  std::span<const int32_t> source, target; // of each possible link
-  double weight_threshold;
-};
 
 template <class T>
 class RuleFixed {
@@ -24,7 +18,7 @@ class RuleFixed {
 
   NetworkCounts wire(int genome, NetworkWriter<T>& writer) {
     work_.query.take(genome);
-    work_.query.aim(End::neither);
+    aim();
     const int num_hidden = int(s_.point.size() / 2) - work_.layout.num_terminals();
     writer.begin_network(num_hidden);
     const int64_t num = int64_t(s_.source.size());
@@ -36,6 +30,10 @@ class RuleFixed {
   }
 
  private:
+  void aim() {
+    FlushDenormals flush;  // rows that depend on nothing are computed here
+    work_.query.aim(End::neither);
+  }
   void write(NetworkWriter<T>& writer, int64_t begin, int n) {
     FlushDenormals flush;
     Query<T>& query = work_.query;

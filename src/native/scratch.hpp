@@ -25,6 +25,10 @@ class ScratchFile {
   ScratchFile() = default;
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
+  ScratchFile& operator=(ScratchFile&& other) {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
   ~ScratchFile() { close(); }
 
   bool is_open() const { return descriptor_ >= 0; }
@@ -39,6 +43,7 @@ class ScratchFile {
     auto* at = static_cast<const char*>(data);
     while (num_bytes > 0) {
       const int64_t done = write_some(at, num_bytes, offset);
+      if (done < 0 && errno == EINTR) continue;  // a signal came in between
       if (done <= 0) throw Refusal{RefusalKind::scratch_failed, done == 0 ? ENOSPC : errno};
       at += done, offset += done, num_bytes -= done;
     }
@@ -47,6 +52,7 @@ class ScratchFile {
     auto* at = static_cast<char*>(data);
     while (num_bytes > 0) {
       const int64_t done = read_some(at, num_bytes, offset);
+      if (done < 0 && errno == EINTR) continue;
       if (done <= 0) throw Refusal{RefusalKind::scratch_failed, done == 0 ? EIO : errno};
       at += done, offset += done, num_bytes -= done;
     }

@@ -9,10 +9,12 @@
 #include <functional>
 #include <mutex>
 #include <new>
+#include <stdexcept>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "query.hpp"
 #include "refusal.hpp"
 
 namespace substrax {
@@ -36,16 +38,22 @@ class Workers {
   // `was_stopped` says whether somebody asked for an early end.
   template <class Work>
   Refusal run(Work&& work) {
-    int num_running = num_threads_;
+    int num_running = 0;
     std::vector<std::thread> threads;
+    threads.reserve(size_t(num_threads_));
     for (int t = 0; t < num_threads_; ++t) {
-      threads.emplace_back([&, t] {
-        guarded(work, t);
-        std::lock_guard guard(mutex_);
-        --num_running;
-        is_done_.notify_one();
-      });
+      count(num_running, 1);
+      try {
+        threads.emplace_back([&, t] {
+          guarded(work, t);
+          count(num_running, -1);
+        });
+      } catch (const std::system_error&) {  // the system has no more: those there are will do
+        count(num_running, -1);
+        break;
+      }
     }
+    if (threads.empty()) guarded(work, 0);
     watch(num_running);
     for (auto& thread : threads) thread.join();
     return refusal_;
@@ -64,7 +72,14 @@ class Workers {
       fail([&] { if (refusal_.kind == RefusalKind::none) refusal_ = refusal; });
     } catch (const std::bad_alloc&) {
       fail([&] { is_out_of_memory_ = true; });
+    } catch (const std::length_error&) {  // an array larger than any memory
+      fail([&] { is_out_of_memory_ = true; });
     }
+  }
+  void count(int& num_running, int change) {
+    std::lock_guard guard(mutex_);
+    num_running += change;
+    is_done_.notify_one();
   }
   template <class Note>
   void fail(Note&& note) {
@@ -76,7 +91,8 @@ class Workers {
     std::unique_lock lock(mutex_);
     while (num_running) {
       is_done_.wait_for(lock, std::chrono::milliseconds(100));
-      if (!num_running || !poll_) continue;
+      // Who said no is not asked again: an error of Python's is waiting to be raised.
+      if (!num_running || !poll_ || was_stopped_) continue;
       lock.unlock();
       const bool goes_on = poll_(progress_);
       lock.lock();
