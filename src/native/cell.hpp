@@ -13,6 +13,9 @@ namespace substrax {
 
 constexpr int max_depth = 20;
 
+// 2^n, exactly; std::ldexp would be a call.
+constexpr double power_of_two(int n) { return std::bit_cast<double>(uint64_t(1023 + n) << 52); }
+
 struct Cell {
   int32_t level;
   int32_t i, j;
@@ -32,7 +35,7 @@ constexpr int64_t id_of(Cell c) {
 // in units of the finest grid, and tells the level too: by the zeros at its end.
 class ReadingOrder {
  public:
-  explicit ReadingOrder(int depth) : depth_(depth), bits_(depth + 2) {}
+  explicit ReadingOrder(int depth) : depth_(depth), bits_(depth + 2), unit_(power_of_two(-(depth + 1))) {}
 
   uint64_t key(Cell c) const {
     const int shift = depth_ - c.level;
@@ -51,9 +54,10 @@ class ReadingOrder {
 
  private:
   double place(uint64_t steps) const {
-    return std::ldexp(double(steps), -(depth_ + 1)) - 1.0;
+    return double(steps) * unit_ - 1.0;
   }
   int depth_, bits_;
+  double unit_;  // the finest grid's
 };
 
 }  // namespace substrax

@@ -71,7 +71,7 @@ class Field {
   void ask(int level, const Quad* quads, int n) {
     stride_ = (n + 1) & ~1;  // four rows of whole vectors
     T *x = query_.x(Query<T>::block), *y = query_.y(Query<T>::block);
-    const T step = T(std::ldexp(1.0, -level)), half = step / 2;
+    const T step = T(power_of_two(-level)), half = step / 2;
     for (int q = 0; q < n; ++q) {
       const T cx = T(2 * quads[q].i + 1) * step - 1, cy = T(2 * quads[q].j + 1) * step - 1;
       x[q] = x[stride_ + q] = cx - half;
@@ -97,7 +97,7 @@ class Field {
     return point_.is_outgoing ? is_allowed(classes, point_.y, y, is_same)
                               : is_allowed(classes, y, point_.y, is_same);
   }
-  static double centre(int32_t k, int level) { return std::ldexp(2.0 * k + 1.0, -(level + 1)) - 1.0; }
+  static double centre(int32_t k, int level) { return (2.0 * k + 1.0) * power_of_two(-(level + 1)) - 1.0; }
 
   // The band test (Risi & Stanley 2012): a candidate must differ from both neighbours
   // along x, or from both along y, by more than the threshold. Neighbours lie one side
@@ -125,7 +125,7 @@ class Field {
       for (int k = 0; k < n; ++k) {
         const Cell& c = asked_[begin + size_t(k)]->cell;
         // Away from the sibling: downwards for the first child, upwards for the second.
-        const T side = T(std::ldexp(1.0, -c.level));
+        const T side = T(power_of_two(-c.level));
         x[k] = T(centre(c.i, c.level)) + (is_across ? (c.i & 1 ? side : -side) : T(0));
         y[k] = T(centre(c.j, c.level)) + (is_across ? T(0) : (c.j & 1 ? side : -side));
       }

@@ -198,7 +198,7 @@ class RuleEmr {
   bool may_vary(int level, const Quad& quad) {
     // The box that holds the centres of all cells of the quad and below: the parent's
     // square without a margin of half a cell of the deepest level.
-    const double side = std::ldexp(1.0, 1 - level), margin = std::ldexp(1.0, -(s_.depth + 1));
+    const double side = power_of_two(1 - level), margin = power_of_two(-(s_.depth + 1));
     const double x = quad.i * side - 1.0, y = quad.j * side - 1.0;
     const Box moving{x + margin, y + margin, x + (side - margin), y + (side - margin)};
     const FixedPoint& p = work_.field.point();

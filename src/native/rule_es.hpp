@@ -183,7 +183,7 @@ class RuleEs {
   }
   void open(Node& node, int level, double source_y, std::vector<Node>& next) {
     node.first_child = int32_t(next.size());
-    const double side = std::ldexp(1.0, -level);
+    const double side = power_of_two(-level);
     for (int m = 0; m < 4; ++m) {
       const int32_t i = 2 * node.quad.i + (m >> 1), j = 2 * node.quad.j + (m & 1);
       if (is_upper_part_ && !((j + 1) * side - 1.0 > source_y)) continue;
@@ -205,7 +205,7 @@ class RuleEs {
     for (int level = 0; level < num_levels_; ++level) {
       auto* below = level + 1 < num_levels_ ? &tree_[size_t(level + 1)] : nullptr;
       // Leaves that a cell of this level has at most.
-      const double most = std::ldexp(1.0, 2 * (s_.depth - level));
+      const double most = power_of_two(2 * (s_.depth - level));
       for (const Node& node : tree_[size_t(level)].nodes) {
         if (!node.is_reached) continue;
         int32_t child = node.first_child;
