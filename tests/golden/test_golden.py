@@ -6,8 +6,10 @@ weights and outputs are compared as numbers: their last bits are the library's.
 """
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -29,6 +31,7 @@ from tests.golden.cases import (
     run,
 )
 
+from substrax import _native, _resources
 from substrax.cppn import ACTIVATION_NAMES
 
 CLOSE = 1e-12
@@ -163,6 +166,21 @@ def outputs_that_differ(result: Result, case: Case) -> list[str]:
 
 # values of the population `wild` are large enough for that
 pytestmark = pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+
+
+@pytest.fixture(autouse=True, params=[_native.PLAIN, _native.FAST])
+def module(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Both modules of the native engine, of which `auto` would take but one.
+
+    Where it was not built, JAX gives the same.
+    """
+    plain, engine = _native.engine(_native.PLAIN), _native.engine(request.param)
+    if request.param == _native.FAST and not (
+        plain and engine and plain.module.has_fma()
+    ):
+        pytest.skip("needs a processor with AVX2 and FMA, and a module for it")
+    with patch.object(_resources, "_automatic", lambda: engine):
+        yield
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
