@@ -53,7 +53,9 @@ $(STAMP)-build: pyproject.toml $(VENV)/.created
 $(STAMP)-%: pyproject.toml CMakeLists.txt $(wildcard src/native/*) $(STAMP)-build
 	@echo "Installing substrax[$(subst +,$(comma),$*)] into $(VENV) and compiling its engine, which takes a minute (only when they change) ..."
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP_INSTALL) --no-build-isolation --editable '.[$(subst +,$(comma),$*)]'
-	@$(BIN)/python -c 'import substrax._engine' 2>/dev/null || echo "The native engine was not built (is there a C++20 compiler?): JAX serves instead, many times more slowly."
+	@$(BIN)/python -c 'import substrax._engine' 2>/dev/null || { \
+	    echo "The native engine was not built (is there a C++20 compiler?): JAX serves instead, many times more slowly."; \
+	    echo "When there is one, run \`make clean\` first. SUBSTRAX_REQUIRE_ENGINE=1 makes it an error, and shows what failed."; }
 	@touch $@
 
 # Feed-forward and this seed: a run of some thirty generations, and a network small
