@@ -8,6 +8,10 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 comma  := ,
 
+# Python keeps what it compiles of the modules that are imported (pip would compile all
+# of them): without that every start takes seconds longer.
+unexport PYTHONDONTWRITEBYTECODE
+
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 
 # Two workers: the suite is bound by compilation, which uses several threads

@@ -3,10 +3,15 @@
     git worktree add ../substrax-0.1 c40db1c
     python benchmarks/versions.py ../substrax-0.1 [--cores 1 2] [--rows decode-emr ...]
 
-Each row is the same work on the same genomes (those of XOR after ten or thirty
-generations, evolved once). A row runs in a process of its own for each version, first
-the old one, then the new one, then again, and the best of each is kept; times are warm
-unless a row is about starting. What came out (links, a digest of outputs) is compared.
+1. Warm work on the same genomes, those of XOR after ten or thirty generations, evolved
+   once. A row runs in a process of its own for each version, first the old one, then
+   the new one, then again; the best of each is kept. What came out (links, a digest of
+   outputs) is compared.
+2. Starting: whole processes, importing and compiling included, with an empty folder for
+   compiled code, again with what is there then, and with another seed; beside a process
+   that imports JAX and adds two numbers. Best of two where something is kept.
+
+`--page FILE` writes both as Markdown.
 """
 
 import argparse
@@ -20,7 +25,15 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent.parent
-ROWS = ("decode-emr", "decode-es", "generation", "panel", "es-deep", "emr-deep")
+WARM = ("decode-emr", "decode-es", "generation", "panel", "es-deep", "emr-deep")
+STARTS = {
+    "one generation": ["--generations", "1"],
+    "30 generations, depth 7, population 1,000": [
+        *("--generations", "30", "--target", "2"),
+        *("--depth", "7", "--population", "1000"),
+    ],
+}
+ROWS = (*WARM, "start")
 
 
 def genomes_of(path: str) -> Any:
@@ -150,56 +163,150 @@ def generation_row() -> dict[str, Any]:
     }
 
 
+# Whatever an editable installation says, the package is that of the checkout.
+_PRELUDE = """
+import os, sys, runpy
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:{cores}])
+sys.meta_path[:] = [f for f in sys.meta_path if 'ditable' not in
+    type(f).__module__ + type(f).__name__ and 'skbc' not in type(f).__module__]
+sys.path.insert(0, {source!r})
+sys.argv = {words!r}
+"""
+
+
+def program_for(source: Path, cores: int, words: list[str], last: str) -> list[str]:
+    prelude = _PRELUDE.format(cores=cores, source=str(source / "src"), words=words)
+    return [sys.executable, "-c", prelude + last]
+
+
 def in_version(source: Path, cores: int, *arguments: str) -> dict[str, Any]:
     """Runs this file with the package of a checkout, on some cores."""
-    program = (
-        "import os, sys, runpy; "
-        f"os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:{cores}]); "
-        # Whatever an editable installation says, the package is that of the checkout.
-        "sys.meta_path[:] = [f for f in sys.meta_path if 'ditable' not in "
-        "type(f).__module__ + type(f).__name__ and 'skbc' not in type(f).__module__]; "
-        f"sys.path.insert(0, {str(source / 'src')!r}); "
-        f"sys.argv = [{str(Path(__file__).resolve())!r}, *{list(arguments)!r}]; "
-        "runpy.run_path(sys.argv[0], run_name='__main__')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
+    words = [str(Path(__file__).resolve()), *arguments]
+    last = "runpy.run_path(sys.argv[0], run_name='__main__')"
+    command = program_for(source, cores, words, last)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def compare(old: Path, row: str, cores: int, folder: str, repeats: int) -> None:
+def compare(sheet: Any, old: Path, row: str, cores: int, folder: str, n: int) -> None:
     found: dict[str, list[dict[str, Any]]] = {"old": [], "new": []}
-    for _ in range(1 if row.endswith("deep") else repeats):
+    for _ in range(1 if row.endswith("deep") else n):
         for name, source in (("old", old), ("new", HERE)):
             answer = in_version(source, cores, "--work", row, "--folder", folder)
             found[name].append(answer)
-    same = found["old"][0]["links"] == found["new"][0]["links"]
-    bits = found["old"][0]["digest"] == found["new"][0]["digest"]
-    for what in found["old"][0]["seconds"]:
+    first = [found[name][0] for name in found]
+    memory = [r.get("peak MiB") for r in first]
+    for what in first[0]["seconds"]:
         before, now = (min(r["seconds"][what] for r in found[n]) for n in found)
-        print(
-            f"{row:11} {cores} core{'s' * (cores > 1):1} {what:10} "
-            f"{before * 1000:10.1f} ms {now * 1000:9.1f} ms {before / now:7.1f} times  "
-            f"{found['new'][0]['links']:12,} links, "
-            f"{'same' if same else 'OTHER'} links, {'same' if bits else 'other'} bits",
-            flush=True,
-        )
-    for extra in ("peak MiB", "compile"):
-        if extra in found["old"][0]:
-            values = [f"{found[n][0][extra]:.4g}" for n in ("old", "new")]
-            print(f"{'':11} {extra}: {values[0]} before, {values[1]} now", flush=True)
+        sheet.row(
+            row, what, cores, before * 1000, now * 1000, before / now,
+            first[1]["links"],
+            first[0]["links"] == first[1]["links"],
+            first[0]["digest"] == first[1]["digest"],
+            *memory,
+        )  # fmt: skip
+
+
+def wait_for(command: list[str], environment: dict[str, str]) -> float:
+    """Seconds from the start to the end of a process."""
+    began = time.perf_counter()
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return time.perf_counter() - began
+
+
+def starts(sheet: Any, old: Path, cores: int) -> None:
+    """Whole processes of the command line, beside one of JAX alone."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("JAX_")}
+    adding = "import jax.numpy as jnp; print(jnp.float32(1) + jnp.float32(2))"
+    words = program_for(HERE, cores, [""], adding)
+    alone = min(wait_for(words, environment) for _ in range(3))
+    sheet.row("JAX adds two numbers", "", cores, None, alone, None, None, 1.0)
+    last = "from substrax.cli import main; sys.exit(main())"
+    for title, flags in STARTS.items():
+        times: dict[str, list[float]] = {}
+        for source in (old, HERE):
+            times[str(source)] = []
+            with tempfile.TemporaryDirectory() as folder:
+                own = environment | {"XDG_CACHE_HOME": f"{folder}/cache"}
+                for number, (seed, repeats) in enumerate(((0, 1), (0, 2), (1, 1))):
+                    seconds = []
+                    for repeat in range(repeats):
+                        out = f"{folder}/run-{number}-{repeat}"
+                        words = ["substrax", "run", "xor", "--seed", str(seed), *flags]
+                        words += ["--out", out]
+                        command = program_for(source, cores, words, last)
+                        seconds.append(wait_for(command, own))
+                    times[str(source)].append(min(seconds))
+        for state, before, now in zip(
+            ("nothing cached", "cached", "cached, new seed"),
+            *times.values(),
+            strict=True,
+        ):
+            ratios = (before / now, before / alone, now / alone)
+            sheet.row(title, state, cores, before, now, *ratios)
+
+
+def page_of(sheet: Any) -> str:
+    from substrax.reproduce import machine_lines
+
+    content = sheet.to_dict()
+    command = (
+        "```\ngit worktree add ../substrax-0.1 c40db1c\n"
+        "python benchmarks/versions.py ../substrax-0.1 --rows all\n```"
+    )
+    parts = ["# This version beside 0.1", command]
+    parts += [". ".join(machine_lines(content["machine"])) + "."]
+    parts += [table.to_markdown() for table in sheet.tables]
+    return "\n\n".join(parts) + "\n"
+
+
+def measure(old: Path, arguments: argparse.Namespace) -> None:
+    from substrax.reproduce import Sheet
+
+    rows = ROWS if arguments.rows == ["all"] else arguments.rows
+    sheet = Sheet("versions", arguments.json)
+    warm = [row for row in rows if row != "start"]
+    if warm:
+        sheet.begin(
+            "Warm work, milliseconds",
+            "work       ", "part    ", "cores", "before", "now", "times faster",
+            "links", "same links", "same bits", "MiB before", "MiB now",
+        )  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            every = len(os.sched_getaffinity(0))
+            in_version(HERE, every, "--work", "evolve", "--folder", folder)
+            for row in warm:
+                for cores in arguments.cores:
+                    compare(sheet, old, row, cores, folder, arguments.repeats)
+    if "start" in rows:
+        sheet.begin(
+            "Whole processes of `substrax run xor`, seconds",
+            "run                                      ", "compiled code   ", "cores",
+            "before", "now", "times faster", "before / JAX alone", "now / JAX alone",
+        )  # fmt: skip
+        starts(sheet, old, max(arguments.cores))
+    sheet.write()
+    if arguments.page:
+        Path(arguments.page).write_text(page_of(sheet))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("old", nargs="?", type=Path, help="a checkout of the version")
     parser.add_argument("--cores", type=int, nargs="*", default=[1, 2])
-    parser.add_argument("--rows", nargs="*", choices=ROWS, default=list(ROWS[:4]))
+    parser.add_argument(
+        "--rows", nargs="*", choices=(*ROWS, "all"), default=[*WARM[:4], "start"]
+    )
     parser.add_argument("--repeats", type=int, default=2)
-    parser.add_argument("--work", choices=(*ROWS, "evolve"), help=argparse.SUPPRESS)
+    parser.add_argument("--json", help="writes the tables into this file")
+    parser.add_argument("--page", help="writes the tables as Markdown into this file")
+    parser.add_argument("--work", choices=(*WARM, "evolve"), help=argparse.SUPPRESS)
     parser.add_argument("--folder", default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.work == "evolve":
@@ -218,14 +325,7 @@ def main() -> None:
     elif arguments.old is None:
         parser.error("give the folder of a checkout of the version to compare with")
     else:
-        with tempfile.TemporaryDirectory() as folder:
-            every = len(os.sched_getaffinity(0))
-            in_version(HERE, every, "--work", "evolve", "--folder", folder)
-            for row in arguments.rows:
-                for cores in arguments.cores:
-                    compare(
-                        arguments.old.resolve(), row, cores, folder, arguments.repeats
-                    )
+        measure(arguments.old.resolve(), arguments)
 
 
 if __name__ == "__main__":
