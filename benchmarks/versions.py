@@ -163,19 +163,24 @@ def generation_row() -> dict[str, Any]:
     }
 
 
-# Whatever an editable installation says, the package is that of the checkout.
 _PRELUDE = """
 import os, sys, runpy
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:{cores}])
+sys.argv = {words!r}
+"""
+# Of the old version: whatever an editable installation says, the package is that of
+# the checkout. This version is the installed one, whose engine was compiled.
+_OTHER = """
 sys.meta_path[:] = [f for f in sys.meta_path if 'ditable' not in
     type(f).__module__ + type(f).__name__ and 'skbc' not in type(f).__module__]
 sys.path.insert(0, {source!r})
-sys.argv = {words!r}
 """
 
 
 def program_for(source: Path, cores: int, words: list[str], last: str) -> list[str]:
-    prelude = _PRELUDE.format(cores=cores, source=str(source / "src"), words=words)
+    prelude = _PRELUDE.format(cores=cores, words=words)
+    if source != HERE:
+        prelude += _OTHER.format(source=str(source / "src"))
     return [sys.executable, "-c", prelude + last]
 
 

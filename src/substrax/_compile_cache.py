@@ -28,6 +28,7 @@ _JAX_MIN_SECONDS = 1.0
 
 _lock = threading.Lock()
 _watch: "_Watch | None" = None
+_folder: Path | None = None
 
 
 def cache_folder() -> Path:
@@ -58,9 +59,14 @@ def is_switched_off() -> bool:
     return not jax.config.values["jax_enable_compilation_cache"]
 
 
+def own_folder() -> Path | None:
+    """Where JAX keeps what it compiles, if `use_cache` chose the place."""
+    return None if is_switched_off() else _folder
+
+
 def use_cache() -> None:
     """Lets JAX keep what it compiles, unless it has been told where already."""
-    global _watch
+    global _folder, _watch
     with _lock:
         if is_switched_off() or jax.config.values["jax_compilation_cache_dir"]:
             return
@@ -70,6 +76,7 @@ def use_cache() -> None:
         except (OSError, RuntimeError):
             return  # no home to write to: every run compiles
         jax.config.update("jax_compilation_cache_dir", str(folder))
+        _folder = folder
         name = "jax_persistent_cache_min_compile_time_secs"
         if jax.config.values[name] == _JAX_MIN_SECONDS:
             jax.config.update(name, 0.0)

@@ -12,7 +12,7 @@ from ..config import (
     load_experiment,
     load_run,
 )
-from ..evolve import RunDirectory, StopReason
+from ..evolve import RunDirectory, StopReason, genome_size
 
 
 def _first_line(thing: Any) -> str:
@@ -48,12 +48,13 @@ def summary(experiment: Experiment, directory: RunDirectory) -> dict[str, Any]:
         "best": None,
     }
     if best is not None:
+        num_nodes, num_links = genome_size(best.genome)
         facts["best"] = {
             "fitness": best.fitness,
             "generation": best.generation,
             "is_solved": best.fitness >= target,
-            "genome_nodes": int(best.genome.num_nodes),
-            "genome_links": int(best.genome.num_links),
+            "genome_nodes": num_nodes,
+            "genome_links": num_links,
             "network": str(describe(best.network)),
             "measures": problem.measures(best.network),
         }

@@ -2,6 +2,7 @@
 
 from ._best import Best as Best
 from ._best import best_to_safetensors as best_to_safetensors
+from ._best import genome_size as genome_size
 from ._checkpoint import DamagedRunError as DamagedRunError
 from ._directory import RunDirectory as RunDirectory
 from ._files import write_atomically as write_atomically

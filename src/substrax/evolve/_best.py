@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from ..cppn import ACTIVATION_NAMES, NO_ACTIVATION, activation_id
-from ..neat import Genome
+from ..neat import NO_LINK, NO_NODE, Genome
 from ..network import Networks, check_network, json_pieces
 from ._safetensors import map_safetensors, safetensors_pieces
 
@@ -27,9 +27,16 @@ class Best:
     network: Networks
 
 
+def genome_size(genome: Genome) -> tuple[int, int]:
+    """Nodes and links of one genome, counted on the host: nothing is compiled."""
+    num_nodes = (np.asarray(genome.node_id) != NO_NODE).sum()
+    num_links = (np.asarray(genome.link_id) != NO_LINK).sum()
+    return int(num_nodes), int(num_links)
+
+
 def _genes(genome: Genome) -> dict[str, np.ndarray]:
     """A genome's arrays, without the empty slots behind the genes."""
-    num_nodes, num_links = int(genome.num_nodes), int(genome.num_links)
+    num_nodes, num_links = genome_size(genome)
     arrays = {f.name: getattr(genome, f.name) for f in dataclasses.fields(genome)}
     return {
         name: np.asarray(array)[: num_nodes if name.startswith("node") else num_links]
@@ -123,7 +130,8 @@ def _genome(arrays: dict[str, np.ndarray], ids: np.ndarray) -> Genome:
     genes = {name: arrays[f"genome.{name}"] for name in names}
     stored = genes["node_activation"]
     genes["node_activation"] = np.where(stored == NO_ACTIVATION, stored, ids[stored])
-    return Genome(**{name: jnp.array(array) for name, array in genes.items()})
+    # A copy: the arrays may be pages of a file that is replaced later.
+    return Genome(**{k: jax.device_put(np.array(v)) for k, v in genes.items()})
 
 
 def _network(

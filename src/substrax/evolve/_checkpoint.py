@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,7 +94,7 @@ def prune(folder: Path, newest: int) -> None:
             path.unlink()
 
 
-def _read(folder: Path, generation: int, like: State) -> State:
+def _read(folder: Path, generation: int, like: Callable[[], State]) -> State:
     arrays_path, json_path = _paths(folder, generation)
     try:
         document = json.loads(json_path.read_bytes())
@@ -119,10 +120,10 @@ def _read(folder: Path, generation: int, like: State) -> State:
         if isinstance(error, DamagedRunError):
             raise
         raise DamagedRunError(f"it is incomplete ({error})") from error
-    return state_from_arrays(like, arrays)
+    return state_from_arrays(like(), arrays)
 
 
-def read_newest(folder: Path, like: State) -> tuple[int, State] | None:
+def read_newest(folder: Path, like: Callable[[], State]) -> tuple[int, State] | None:
     """The newest checkpoint that is intact, with the number of generations done.
 
     None if there never was one. One that is damaged is reported to the log and passed

@@ -1,17 +1,19 @@
-"""Functions of the loop, compiled with options that make compiling shorter."""
+"""Functions of the loop, compiled in less time than usual, and kept."""
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import jax
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from . import _programs
+
+Result = TypeVar("Result")
 
 # XLA makes machine code of a program's loops in so many parts, 32 unless told
 # otherwise. Fewer parts repeat less work; there are enough for eight cores. Results do
-# not change. (A lower level of optimisation would compile faster still, but rounds
-# differently, and compiling without fusion emitters makes slower code.)
+# not change. (Other options were tried and gain nothing: lower levels of optimisation
+# take as long, and compiling without fusion emitters makes slower code.)
 _OPTIONS = {"cpu": {"xla_cpu_parallel_codegen_split_count": 8}}
 
 
@@ -28,15 +30,43 @@ def compiler_options(platform: str) -> dict[str, Any] | None:
     return options
 
 
-def quickly_compiled(function: Function) -> Function:
-    """`jax.jit`, with options for the platform; not for use in a jitted function."""
+class Compiled(Generic[Result]):
+    """`jax.jit` with options for the platform; not for use in a jitted function.
 
-    @functools.cache
-    def jitted(platform: str) -> Callable[..., Any]:
-        return jax.jit(function, compiler_options=compiler_options(platform))
+    **Arguments:**
 
-    @functools.wraps(function)
-    def call(*arguments: Any) -> Any:
-        return jitted(jax.default_backend())(*arguments)
+    - `function`: of arrays and trees of them, by position.
+    - `like`: from the same arguments to a tree of the same structure as the result's,
+      without tracing. If it is given, programs are kept whole between processes.
+    """
 
-    return call  # pyright: ignore[reportReturnType]
+    def __init__(
+        self,
+        function: Callable[..., Result],
+        like: Callable[..., Any] | None = None,
+    ) -> None:
+        self.function, self.like = function, like
+        self.__doc__ = function.__doc__
+        self._programs: dict[Any, Callable[..., Any]] = {}
+
+    def __call__(self, *arguments: Any) -> Result:
+        leaves, structure = jax.tree.flatten(arguments)
+        kinds = tuple(map(jax.typeof, leaves))
+        where = (jax.default_backend(), structure, kinds)
+        program = self._programs.get(where)
+        if program is None:
+            program = self._programs[where] = self._make(arguments)
+        return program(*arguments)
+
+    def _make(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        options = compiler_options(jax.default_backend())
+        jitted = jax.jit(self.function, compiler_options=options)
+        name, like = self.function.__name__, self.like
+        entry = None if like is None else _programs.find(name, arguments, options)
+        if like is None or entry is None:
+            return jitted
+        program = entry.load(arguments, lambda: jax.tree.structure(like(*arguments)))
+        if program is None:
+            program = jitted.lower(*arguments).compile()
+            entry.keep(program)
+        return program

@@ -14,7 +14,7 @@ the run stands; metrics behind it are cut off, and the best files are made anew 
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -168,8 +168,11 @@ class RunDirectory:
         """Keeps the state after `generation` generations, and the one before."""
         _checkpoint.write_checkpoint(self.path / CHECKPOINTS, generation, state)
 
-    def read_checkpoint(self, like: State) -> tuple[int, State] | None:
-        """The newest intact checkpoint: generations done, state. None without any."""
+    def read_checkpoint(self, like: Callable[[], State]) -> tuple[int, State] | None:
+        """The newest intact checkpoint: generations done, state. None without any.
+
+        `like` gives a state of the same kind, or its shapes, if there is a checkpoint.
+        """
         folder = self.path / CHECKPOINTS
         found = _checkpoint.read_newest(folder, like)
         if found is not None:

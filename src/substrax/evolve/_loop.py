@@ -19,7 +19,7 @@ from ..network import Networks
 from ..problems import AbstractProblem
 from ._best import Best
 from ._compile_clock import compile_seconds
-from ._compiler import quickly_compiled
+from ._compiler import Compiled
 from ._directory import SCRATCH, RunDirectory
 from ._record import GenerationRecord, StopReason, make_record
 
@@ -188,20 +188,21 @@ def _check(
             raise ValueError(f"{name} is {value}. Choose at least {least}.")
 
 
-# Rates and thresholds are leaves of the algorithm and so arguments here: all runs of a
-# process that agree in sizes, names and switches share what is compiled.
-
-
-@quickly_compiled
-def _init(algorithm: NEAT, key: Key[Array, ""]) -> NEATState:
+def _first_state(algorithm: NEAT, key: Key[Array, ""]) -> NEATState:
     return algorithm.init(key=key)
 
 
-@quickly_compiled
-def _tell(
+def _next_state(
     algorithm: NEAT, state: NEATState, fitness: Array, key: Key[Array, ""]
 ) -> tuple[NEATState, NEATInfo]:
     return algorithm.tell(state, fitness, key=key)
+
+
+# Rates and thresholds are leaves of the algorithm and so arguments here: all runs of a
+# process that agree in sizes, names and switches share what is compiled.
+
+_init = Compiled(_first_state)
+_tell = Compiled(_next_state, like=lambda _, state, *__: (state, NEATInfo.empty()))
 
 
 class _Run:
@@ -242,8 +243,9 @@ class _Run:
                 f"the run in {directory.path} has seed {recorded}, not {self.seed}. "
                 "Continue it with its own seed, or start another run."
             )
-        like = jax.eval_shape(lambda key: self.algorithm.init(key=key), self.key_init)
-        found = directory.read_checkpoint(like)
+        found = directory.read_checkpoint(
+            lambda: jax.eval_shape(_first_state, self.algorithm, self.key_init)
+        )
         done, state = (0, self.start()) if found is None else found
         size = state.population.node_id.shape[0]
         if size != self.algorithm.config.population_size:
@@ -292,11 +294,11 @@ class _Run:
         next_state, info = tell_growing(
             self.algorithm,
             state,
-            jnp.asarray(fitness.astype(np.float32)),
+            jax.device_put(fitness.astype(np.float32)),
             key=key_tell,
             tell_fn=self.tell,
         )
-        improved = bool(next_state.best_score > state.best_score)
+        improved = float(next_state.best_score) > float(state.best_score)
         record = make_record(
             next_state,
             info,

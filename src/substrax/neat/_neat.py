@@ -113,6 +113,35 @@ class NEATInfo(eqx.Module):
     overflow: Overflow
     ids_exhausted: Bool[Array, ""]
 
+    @staticmethod
+    def empty() -> "NEATInfo":
+        """One that says nothing, for its structure."""
+        whole, real, flag = (
+            jnp.asarray(np.zeros((), dtype)) for dtype in ("int32", "float32", "bool")
+        )
+        row, pairs = (
+            jnp.asarray(np.zeros(shape, np.int32)) for shape in ((0,), (0, 2))
+        )
+        return NEATInfo(
+            generation=whole,
+            best_fitness=real,
+            best_index=whole,
+            mean_fitness=real,
+            num_failed=whole,
+            num_species=whole,
+            species_index=row,
+            species_id=row,
+            species_size=row,
+            num_stagnant_species=whole,
+            mean_nodes=real,
+            mean_links=real,
+            parent_index=pairs,
+            num_new_species=whole,
+            threshold=real,
+            overflow=Overflow(flag, flag, flag),
+            ids_exhausted=flag,
+        )
+
 
 def _as_leaf(x: Any, like: Any) -> Any:
     """Numbers become NumPy scalars: traced by `jit`, and hashable all the same.

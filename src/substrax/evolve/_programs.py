@@ -1,0 +1,126 @@
+"""Compiled programs, kept whole between processes, so that a start traces nothing.
+
+JAX's own cache saves the compiler's work, but a function has to be traced and lowered
+before its entry can be looked up, which takes a second for `tell`. Entries here are
+found by what the function depends on: its source, the shapes and settings of its
+arguments, the versions, the processor. Whatever goes wrong (no folder, an entry that is
+damaged or rejected, a jaxlib that cannot do this), the function is compiled as usual.
+
+An entry is machine code, and is trusted as JAX's cache is: both belong to the user.
+"""
+
+import functools
+import hashlib
+import importlib.metadata
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from .._compile_cache import own_folder
+from ._files import write_atomically
+
+MAX_ENTRIES = 64
+"""Programs that are kept; the one that was used least recently goes first."""
+
+_SUFFIX = ".program"
+
+
+def find(name: str, arguments: tuple[Any, ...], options: Any) -> "Entry | None":
+    """Where the program of a function for such arguments is, or is to be, kept."""
+    folder = own_folder()
+    if folder is None or not _is_supported():
+        return None
+    text = repr((name, _describe(arguments), options, _surroundings()))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:32]
+    return Entry(folder / "programs" / f"{name}-{digest}{_SUFFIX}")
+
+
+class Entry:
+    """One program on the disk: the digest of the rest, then what JAX made of it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def load(
+        self, arguments: tuple[Any, ...], out_tree: Callable[[], Any]
+    ) -> Callable[..., Any] | None:
+        """The program; None if there is none that works."""
+        from jax.experimental import serialize_executable
+
+        try:
+            content = self.path.read_bytes()
+            digest, payload = content[:32], content[32:]
+            if hashlib.sha256(payload).digest() != digest:
+                raise ValueError("damaged")
+            in_tree = jax.tree.structure((arguments, {}))
+            program = serialize_executable.deserialize_and_load(
+                payload, in_tree, out_tree()
+            )
+            os.utime(self.path)
+        except FileNotFoundError:
+            return None
+        except Exception:  # which one depends on what is wrong; it is written anew
+            self.path.unlink(missing_ok=True)
+            return None
+        return program
+
+    def keep(self, program: Any) -> None:
+        """Writes a program, if that is possible."""
+        from jax.experimental import serialize_executable
+
+        try:
+            payload = serialize_executable.serialize(program)[0]
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(
+                self.path.with_name(f"{self.path.name}.{os.getpid()}"),
+                [hashlib.sha256(payload).digest(), payload],
+            )
+            os.replace(f"{self.path}.{os.getpid()}", self.path)
+            _forget_oldest(self.path.parent)
+        except Exception:  # no room, no such function: the next process compiles
+            return
+
+
+def _forget_oldest(folder: Path) -> None:
+    entries = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda p: p.stat().st_mtime)
+    for path in entries[:-MAX_ENTRIES]:
+        path.unlink(missing_ok=True)
+
+
+def _is_supported() -> bool:
+    # Elsewhere nobody has tried it; several devices would have to be named.
+    return jax.default_backend() == "cpu" and len(jax.devices()) == 1
+
+
+def _describe(arguments: tuple[Any, ...]) -> str:
+    """Settings that are static, and shapes and types of all that is not."""
+    leaves, structure = jax.tree.flatten(arguments)
+    kinds = [str(jax.typeof(x)) + str(jax.typeof(x).weak_type) for x in leaves]
+    return f"{structure} {kinds}"
+
+
+@functools.cache
+def _surroundings() -> tuple[Any, ...]:
+    """All else that a program depends on."""
+    values = jax.config.values
+    names = sorted(n for n in values if "cache" not in n and "log" not in n)
+    return (
+        _source_digest(),
+        platform.python_version(),
+        [importlib.metadata.version(x) for x in ("jax", "jaxlib", "equinox")],
+        os.environ.get("XLA_FLAGS", ""),
+        [(name, str(values[name])) for name in names],
+    )
+
+
+def _source_digest() -> str:
+    """Of the package that evolves: another version of it is another program."""
+    digest = hashlib.sha256()
+    package = Path(__file__).parent.parent
+    for path in sorted([*package.glob("*.py"), *package.glob("neat/*.py")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
