@@ -16,7 +16,7 @@ from substrax.decoders import (
 )
 from substrax.evolve import evolve
 from substrax.neat import NEAT, presets
-from substrax.problems import XOR
+from substrax.problems import XOR, FunctionProblem
 from substrax.substrate import EMRRule, ESRule
 
 NUM_GENERATIONS = 12
@@ -53,6 +53,53 @@ PARTS = {
         lambda r: emr_hyperneat(LAYOUT, EMRRule(depth=2), reading=r)
     ),
 }
+
+
+def with_cycles(network, key):
+    """A fitness in JAX that steps through time and keeps the network's state."""
+    del key
+
+    def step(state, inputs):
+        state, outputs = network.step(state, inputs)
+        return state, outputs[:, 0].mean()
+
+    samples = jnp.asarray([[[0.0, 1.0, 1.0]], [[1.0, 0.0, 1.0]]], jnp.float32)
+    _, means = jax.lax.scan(step, network.start(), samples)
+    return means.sum()
+
+
+def without_cycles(network, key):
+    del key
+    return network(jnp.asarray([[0.0, 1.0, 1.0]], jnp.float32))[0, 0]
+
+
+FUNCTIONS = {"hidden": without_cycles, "full": with_cycles}
+
+
+@pytest.mark.parametrize("connections", FUNCTIONS)
+def test_functions_of_networks_compile_nothing_after_two_generations(connections):
+    neat, decoder = on_substrate(
+        lambda r: emr_hyperneat(
+            LAYOUT, EMRRule(depth=2, connections=connections), reading=r
+        )
+    )
+    after: list[int] = []
+    sizes: list[float] = []
+
+    def note(record):
+        after.append(len(compilations))
+        sizes.append(record.mean_network_links)
+
+    with counted_compilations() as compilations:
+        evolve(
+            neat,
+            decoder,
+            FunctionProblem(FUNCTIONS[connections], LAYOUT),
+            generations=NUM_GENERATIONS,
+            callbacks=[note],
+        )
+    assert max(sizes) > 1.5 * min(sizes)  # sizes change, shapes do not
+    assert compilations.names[after[1] :] == []
 
 
 def test_the_counter_counts():
