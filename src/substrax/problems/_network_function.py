@@ -179,7 +179,10 @@ def _spread(x, is_batched: bool, axis_size: int):
 def slots_for(networks: Networks) -> int:
     """Values that the state of the largest network has: one of few sizes, so that a
     growing population compiles seldom. The least holds what control tasks mostly find.
+    Networks without cycles have no state.
     """
+    if networks.is_acyclic:
+        return 1
     num = 64
     while num < networks.num_nodes.max(initial=1):
         num *= 4
