@@ -11,9 +11,10 @@ import importlib
 import logging
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ._memory import scratch_error, show_bytes
 
@@ -23,28 +24,22 @@ PLAIN, FAST = "substrax._engine", "substrax._engine_fma"
 
 
 def engine_or_warning() -> "Engine | None":
-    """The native engine; None, with a word about it, where it was not built."""
+    """The native engine; None, with a word about it, where there is none."""
     found = engine()
     if found is None:
-        _say_missing()
+        _warn_once(
+            f"{_why_missing()}, so networks are discovered and evaluated by JAX, which "
+            f"takes many times as long. {_what_helps()}."
+        )
     return found
-
-
-@functools.cache
-def _say_missing() -> None:
-    _logger.warning(
-        "the native engine was not built, so networks are discovered and evaluated by "
-        "JAX, which takes many times as long. Install a C++ compiler and install "
-        "substrax again."
-    )
 
 
 def required() -> "Engine":
     found = engine()
     if found is None:
         raise ValueError(
-            "engine native was asked for, but it was not built. Install a C++ compiler "
-            "and install substrax again, or use engine auto."
+            f"engine native was asked for, but {_why_missing()}. {_what_helps()}, or "
+            "use engine auto."
         )
     return found
 
@@ -53,22 +48,62 @@ def required() -> "Engine":
 def engine(name: str | None = None) -> "Engine | None":
     """The engine that fits this processor, or the one of a name."""
     if name is not None:
-        module = _import(name)
+        module = _import(name).module
         return None if module is None else Engine(module)
-    plain = _import(PLAIN)
+    plain = _import(PLAIN).module
     if plain is None:
         return None
-    fast = _import(FAST) if plain.has_fma() else None
-    return Engine(plain if fast is None else fast)
+    return Engine((_fast() or plain) if plain.has_fma() else plain)
 
 
-def _import(name: str) -> ModuleType | None:
+def _fast() -> ModuleType | None:
+    """The module for processors with AVX2 and FMA."""
+    fast = _import(FAST)
+    if fast.error is not None:
+        _warn_once(
+            "the native engine for this processor was built, but cannot be loaded "
+            f"({fast.error}). The one for any processor takes its place, which takes "
+            "longer. Install substrax again."
+        )
+    return fast.module
+
+
+class _Imported(NamedTuple):
+    """A module; or None, and what went wrong if it was built and is there."""
+
+    module: ModuleType | None
+    error: str | None = None
+
+
+@functools.cache
+def _import(name: str) -> _Imported:
     try:
-        return importlib.import_module(name)
+        return _Imported(importlib.import_module(name))
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return _Imported(None)  # it was not built
     except ImportError as error:
-        if error.name == name:
-            return None  # it was not built
-        raise
+        # A file that is damaged, or that wants a library which is not here.
+        return _Imported(None, str(error))
+
+
+def _why_missing() -> str:
+    error = _import(PLAIN).error
+    if error is None:
+        return "the native engine was not built"
+    return f"the native engine was built, but cannot be loaded ({error})"
+
+
+def _what_helps() -> str:
+    if _import(PLAIN).error is None:
+        return "Install a C++ compiler and install substrax again"
+    return "Install substrax again on this machine"
+
+
+@functools.cache
+def _warn_once(sentence: str) -> None:
+    _logger.warning(sentence)
 
 
 # Kinds of refusals, as in src/native/refusal.hpp.
@@ -76,6 +111,15 @@ _TOO_MANY_POSITIONS, _QUADTREE_TOO_LARGE, _SCRATCH_FAILED, _NETWORK_TOO_LARGE = 
     1, 5
 )
 _POSITION_BYTES = 256
+
+
+def native_array(values: np.ndarray, dtype: DTypeLike) -> np.ndarray:
+    """An array as C++ reads it: of a dtype, without gaps, and where numbers may lie.
+
+    Views of files and of records may begin at any byte, which not all code can read.
+    """
+    array = np.ascontiguousarray(values, dtype)
+    return array if array.flags.aligned else array.copy()
 
 
 class Engine:
