@@ -27,6 +27,8 @@ _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _ROWS_AT_A_TIME = 1 << 20
 LEAST_BUDGET = 64 << 20
 """What the fixed parts (blocks of queries, groups of small networks) need."""
+MOST_BUDGET = 64 << 40
+"""More than any machine has; address space for a part of it is reserved."""
 
 
 def read_budget(value: str | int) -> int:
@@ -51,6 +53,12 @@ def read_budget(value: str | int) -> int:
         raise ValueError(
             f"memory_budget is {show_bytes(number)}; give at least "
             f"{show_bytes(LEAST_BUDGET)}, which a single block of work takes."
+        )
+    if number > MOST_BUDGET:
+        raise ValueError(
+            f"memory_budget is {show_bytes(number)}; give at most "
+            f"{show_bytes(MOST_BUDGET)}, or '{AUTO}' for half of the memory that is "
+            "free."
         )
     return number
 
@@ -157,35 +165,42 @@ def map_scratch(descriptor: int, dtype: np.dtype, num: int) -> np.ndarray:
 
 
 def is_on_disk(array: np.ndarray) -> bool:
-    """Whether an array looks at a file."""
-    base = array
+    """Whether an array looks at a file, and memory that it takes may be given back."""
+    return _file_of(array) is not None
+
+
+def _file_of(array: np.ndarray) -> mmap.mmap | None:
+    """The file that an array looks at, if it was mapped to be read.
+
+    What was written into a map may be nowhere else: its pages must stay.
+    """
+    base, is_writable = array, False
     while isinstance(base, np.ndarray):
-        base = base.base
-    return isinstance(base, mmap.mmap)
+        base, is_writable = base.base, base.flags.writeable
+    return base if isinstance(base, mmap.mmap) and not is_writable else None
 
 
 def joined(arrays: list[np.ndarray], limit: int, folder: Path | None) -> np.ndarray:
     """Arrays behind each other; on the disk if they exceed the limit together."""
     if sum(a.nbytes for a in arrays) <= limit:
         return np.concatenate(arrays)
-    first = arrays[0]
+    first, dtype = arrays[0], np.result_type(*arrays)
     try:
         with os.fdopen(os.dup(descriptor := open_scratch(folder)), "wb") as file:
             for array in arrays:
                 for begin in range(0, len(array), _ROWS_AT_A_TIME):
-                    file.write(array[begin : begin + _ROWS_AT_A_TIME].tobytes())
+                    some = array[begin : begin + _ROWS_AT_A_TIME]
+                    file.write(some.astype(dtype, copy=False).tobytes())
                     forget_pages(array)
     except OSError as error:
         raise scratch_error(error, folder) from error
     num = sum(a.size for a in arrays)
-    return map_scratch(descriptor, first.dtype, num).reshape(-1, *first.shape[1:])
+    return map_scratch(descriptor, dtype, num).reshape(-1, *first.shape[1:])
 
 
 def forget_pages(*arrays: np.ndarray) -> None:
     """Gives back the memory that looking at arrays on the disk has taken."""
     for array in arrays:
-        base = array
-        while isinstance(base, np.ndarray):
-            base = base.base
-        if isinstance(base, mmap.mmap) and hasattr(base, "madvise"):
-            base.madvise(mmap.MADV_DONTNEED)
+        file = _file_of(array)
+        if file is not None and hasattr(file, "madvise"):
+            file.madvise(mmap.MADV_DONTNEED)

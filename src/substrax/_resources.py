@@ -14,6 +14,8 @@ from . import _native
 from ._memory import AUTO, open_scratch, read_budget
 
 ENGINES = (AUTO, "native", "device")
+MAX_THREADS = 4096
+"""More than any machine has cores."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,11 +63,20 @@ class Resources:
         if self.threads is not None and (
             isinstance(self.threads, bool)
             or not isinstance(self.threads, int)
-            or self.threads < 1
+            or not 1 <= self.threads <= MAX_THREADS
         ):
             raise ValueError(
-                f"threads is {self.threads!r}; give a whole number of at least 1, or "
-                "None for all cores."
+                f"threads is {self.threads!r}; give a whole number of at least 1 and "
+                f"at most {MAX_THREADS}, or None for all cores."
+            )
+        if self.scratch is not None and not isinstance(self.scratch, Path):
+            raise ValueError(
+                f"scratch is {self.scratch!r}; give a folder as a pathlib.Path, or "
+                "None for the system's."
+            )
+        if self.on_progress is not None and not callable(self.on_progress):
+            raise ValueError(
+                f"on_progress is {self.on_progress!r}; give a function, or None."
             )
         if self.engine not in ENGINES:
             raise ValueError(
