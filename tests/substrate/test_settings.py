@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.substrate.support import draw_cppns, find, make_engine
 
+from substrax._types import check_whole
 from substrax.cppn import QueryEngine
 from substrax.substrate import EMRRule, ESRule, Layout, WeightMap
-from substrax.substrate._rule import check_whole
 
 RULES = [
     ESRule(),

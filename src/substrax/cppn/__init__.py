@@ -7,6 +7,7 @@ from ._activation import Dialect as Dialect
 from ._activation import activation_function as activation_function
 from ._activation import activation_functions as activation_functions
 from ._activation import activation_id as activation_id
+from ._activation import activation_ids_of as activation_ids_of
 from ._activation import check_dialect as check_dialect
 from ._enclose import enclose as enclose
 from ._graph import Graphs as Graphs
@@ -15,6 +16,7 @@ from ._graph import longest_paths as longest_paths
 from ._graph import read_graphs as read_graphs
 from ._interval import Interval as Interval
 from ._kernel import COORDINATES as COORDINATES
+from ._native_programs import check_names as check_names
 from ._native_programs import hold_programs as hold_programs
 from ._program import Programs as Programs
 from ._program import compile_programs as compile_programs

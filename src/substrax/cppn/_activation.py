@@ -11,12 +11,12 @@ of the file format: new names are appended, none is moved.
 """
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 ACTIVATION_NAMES: tuple[str, ...] = (
     "identity",
@@ -54,15 +54,29 @@ Activation = Callable[[Float[Array, "..."]], Float[Array, "..."]]
 
 def activation_id(name: str) -> int:
     """The index of an activation in `ACTIVATION_NAMES`; aliases are understood."""
-    canonical = _ALIASES.get(name, name)
+    text = name if isinstance(name, str) else ""
+    canonical = _ALIASES.get(text, text)
     if canonical in ACTIVATION_NAMES:
         return ACTIVATION_NAMES.index(canonical)
     known = (*ACTIVATION_NAMES, *_ALIASES)
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(text, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise ValueError(
         f"unknown activation {name!r}: {hint}Known are {', '.join(sorted(known))}."
     )
+
+
+def activation_ids_of(ids: Sequence[int]) -> Int[np.ndarray, " ids"]:
+    """Activation ids as an array; refuses what is none."""
+    array = np.asarray(ids)
+    known = len(ACTIVATION_NAMES)
+    is_whole = array.dtype.kind in "iu" or not array.size
+    if array.ndim != 1 or not is_whole or ((array < 0) | (array >= known)).any():
+        raise ValueError(
+            f"activation_ids are {ids!r}; ids are positions in ACTIVATION_NAMES, 0 to "
+            f"{known - 1}."
+        )
+    return array.astype(np.int32)
 
 
 def check_dialect(dialect: str) -> None:

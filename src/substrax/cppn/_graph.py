@@ -9,8 +9,11 @@ import dataclasses
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._types import ArrayLike
+from .._types import ArrayLike, as_numbers, check_counts
 from ._activation import ACTIVATION_NAMES, NO_ACTIVATION
+
+_MAX_ID = 2**31 - 1
+"""Ids of nodes are int32."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +63,7 @@ def _find(
         return place
     wanted = genome.take(hidden) << 32 | ids.take(hidden)
     at = np.minimum(np.searchsorted(key, wanted), key.size - 1)
-    missing = np.flatnonzero(key.take(at) != wanted)
+    missing = np.flatnonzero((key.take(at) != wanted) | (ids.take(hidden) > _MAX_ID))
     if missing.size:
         link = hidden[missing[0]]
         raise ValueError(
@@ -128,16 +131,24 @@ def read_graphs(
     for name, (value, shape) in arrays.items():
         if value.shape != shape:
             raise ValueError(f"{name} has shape {value.shape}, expected {shape}.")
+    _check_whole_arrays(
+        node_id=node_id,
+        node_activation=arrays["node_activation"][0],
+        link_source=link_source,
+        link_target=arrays["link_target"][0],
+    )
+    check_counts(num_inputs=num_inputs, num_outputs=num_outputs)
 
     num_genomes = node_id.shape[0]
     place = np.flatnonzero(node_id >= 0)
-    key = (place // node_id.shape[1]) << 32
-    key |= node_id.ravel().take(place)
+    key = (place // max(1, node_id.shape[1])) << 32
+    key |= node_id.ravel().take(place).astype(np.int64)
     if (key[1:] <= key[:-1]).any():  # NEAT's nodes come in order
         order = np.argsort(key, kind="stable")
         key, place = key[order], place[order]
     node_genome, ids = key >> 32, key & 0xFFFFFFFF
-    bias = arrays["node_bias"][0].ravel().take(place).astype(dtype)
+    bias = arrays["node_bias"][0].ravel().take(place)
+    bias = as_numbers("node_bias must hold numbers", bias, dtype)
     activation = arrays["node_activation"][0].ravel().take(place)
     _check_finite("bias", bias, node_genome)
     if (key[1:] == key[:-1]).any():
@@ -149,7 +160,8 @@ def read_graphs(
 
     place = np.flatnonzero(arrays["link_enabled"][0])
     link_genome = place // max(1, link_source.shape[1])
-    weight = arrays["link_weight"][0].ravel().take(place).astype(dtype)
+    weight = arrays["link_weight"][0].ravel().take(place)
+    weight = as_numbers("link_weight must hold numbers", weight, dtype)
     _check_finite("link weight", weight, link_genome)
     source_id = link_source.ravel().take(place).astype(np.int64)
     target_id = arrays["link_target"][0].ravel().take(place).astype(np.int64)
@@ -165,6 +177,16 @@ def read_graphs(
     return Graphs(
         num_genomes, num_inputs, num_outputs, node_genome, ids, activation, bias, links
     )
+
+
+def _check_whole_arrays(**arrays: np.ndarray) -> None:
+    for name, array in arrays.items():
+        if array.size and array.dtype.kind not in "iu":
+            raise ValueError(f"{name} must hold whole numbers, not {array.dtype}.")
+        if name == "node_id" and array.max(initial=0) > _MAX_ID:
+            raise ValueError(
+                f"node_id holds {array.max()}; ids of nodes are at most {_MAX_ID}."
+            )
 
 
 def _check_arity(

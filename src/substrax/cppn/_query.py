@@ -14,11 +14,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._memory import aligned_zeros
-from .._native import Engine
+from .._native import Engine, native_array
 from .._resources import Resources
-from .._types import ArrayLike
-from ._kernel import COORDINATES, TAIL, Language, Points, Tables, run_queries
-from ._native_programs import hold_programs
+from .._types import ArrayLike, as_numbers
+from ._kernel import TAIL, Language, Points, Tables, run_queries
+from ._native_programs import check_coordinates, check_types, hold_programs
 from ._plan import ACCELERATOR, CPU, Cut, plan_blocks
 from ._program import Programs
 
@@ -30,6 +30,9 @@ _MAX_RUNS = 1 << 12
 
 _NATIVE_RUN = 1 << 14
 """Queries that one thread of the native engine takes at a time."""
+
+_MAX_LEVEL = 50
+"""The deepest level whose centres are all different in float64."""
 
 
 T = TypeVar("T")
@@ -93,17 +96,8 @@ class QueryEngine:
     resources: Resources = dataclasses.field(default_factory=Resources)
 
     def __post_init__(self) -> None:
-        for name in self.coordinates:
-            if name not in COORDINATES:
-                raise ValueError(
-                    f"unknown CPPN input {name!r}; use some of {', '.join(COORDINATES)}"
-                )
-        if len(self.coordinates) != self.programs.num_inputs:
-            raise ValueError(
-                f"the CPPNs have {self.programs.num_inputs} inputs, but `coordinates` "
-                f"names {len(self.coordinates)}: {', '.join(self.coordinates)}. Make "
-                "them agree."
-            )
+        check_types(self.programs)
+        check_coordinates(self.programs, self.coordinates)
 
     @property
     def dtype(self) -> np.dtype:
@@ -182,11 +176,19 @@ class QueryEngine:
         level, cell = np.asarray(level), np.atleast_2d(np.asarray(cell))
         if level.dtype.kind not in "iu" or cell.dtype.kind not in "iu":
             raise ValueError("levels and cells are whole numbers; points go to query.")
-        num = 2 ** (np.atleast_1d(level).astype(np.int64)[:, None] + 1)
-        if cell.shape[-1] != 2 or (num < 2).any() or ((cell < 0) | (cell >= num)).any():
+        level = np.atleast_1d(level)
+        is_one_each = level.size == 1 or len(cell) in (1, level.size)
+        if level.ndim != 1 or cell.ndim != 2 or not is_one_each:
+            raise ValueError(
+                f"cells need the shape (n, 2) and levels (n,), a single one counting "
+                f"for all; these are {cell.shape} and {level.shape}."
+            )
+        num = 2 ** (level.clip(0, _MAX_LEVEL).astype(np.int64)[:, None] + 1)
+        is_level = (level >= 0) & (level <= _MAX_LEVEL)
+        if cell.shape[1] != 2 or not (is_level.all() and _is_within(cell, num)):
             raise ValueError(
                 "a cell is a pair (i, j), each from 0 to 2^(level + 1) - 1, of a level "
-                "from 0."
+                f"from 0 to {_MAX_LEVEL}."
             )
         centre = (2.0 * cell + 1.0) / num - 1.0
         ends = (point, centre) if outgoing else (centre, point)
@@ -195,8 +197,8 @@ class QueryEngine:
     def _check(
         self, genome: ArrayLike, source: ArrayLike, target: ArrayLike
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        genome = np.atleast_1d(np.asarray(genome))
-        points = [np.atleast_2d(np.asarray(p, self.dtype)) for p in (source, target)]
+        genome = _as_genomes(genome)
+        points = [_as_points(p, self.dtype) for p in (source, target)]
         source, target = points
         if source.shape == target.shape == (*genome.shape, 2):
             return genome, source, target
@@ -228,8 +230,9 @@ class QueryEngine:
         source: Float[np.ndarray, "queries 2"],
         target: Float[np.ndarray, "queries 2"],
     ) -> Float[np.ndarray, "outputs queries"]:
-        """The fast path: queries in runs of one genome each, checked by the caller."""
-        genome, counts = np.asarray(genome), np.asarray(counts)
+        """The fast path: queries in runs of one genome each, of finite points."""
+        source, target = (_as_points(p, self.dtype) for p in (source, target))
+        genome, counts = self._check_runs(genome, counts, source, target)
         native = self.resources.native if self.vectorised is None else None
         if native is not None:
             return self._ask_native(native, genome, counts, source, target)
@@ -239,6 +242,31 @@ class QueryEngine:
             part = source[begin:stop], target[begin:stop]
             result[:, begin:stop] = self._run(genome[runs], lengths, *part)
         return result
+
+    def _check_runs(
+        self,
+        genome: ArrayLike,
+        counts: ArrayLike,
+        source: np.ndarray,
+        target: np.ndarray,
+    ) -> tuple[Int[np.ndarray, " runs"], Int[np.ndarray, " runs"]]:
+        genome, counts = _as_genomes(genome), np.asarray(counts)
+        num = len(source)
+        is_good = (
+            source.shape == target.shape == (num, 2)
+            and genome.shape == counts.shape == (genome.size,)
+            and (counts.dtype.kind in "iu" or not counts.size)
+            and _is_within(counts, num + 1)
+            and int(counts.sum()) == num
+        )
+        if not is_good:
+            raise ValueError(
+                "runs of queries need one genome and one number of queries each, and "
+                "points (queries, 2) for as many as these numbers add up to."
+            )
+        if genome.size:
+            self._check_genomes(genome)
+        return genome, counts.astype(np.int64)
 
     def _ask_native(
         self, native: Engine, genome, counts, source, target
@@ -253,8 +281,8 @@ class QueryEngine:
             self._held(native),
             genome[owner].astype(np.int32),
             np.append(begins, source.shape[0]).astype(np.int64),
-            np.ascontiguousarray(source, self.dtype),
-            np.ascontiguousarray(target, self.dtype),
+            native_array(source, self.dtype),
+            native_array(target, self.dtype),
             self.resources.num_threads,
         )
         return answers.reshape(self.programs.num_outputs, source.shape[0])
@@ -278,6 +306,23 @@ class QueryEngine:
         )
         with jax.enable_x64(self.dtype == np.float64):
             return np.asarray(run())[:, :size]
+
+
+def _as_genomes(genome: ArrayLike) -> np.ndarray:
+    array = np.atleast_1d(np.asarray(genome))
+    if array.size and array.dtype.kind not in "iu":
+        raise ValueError(f"genomes are named by whole numbers, not by {array.dtype}.")
+    return array if array.size else array.astype(np.int64)
+
+
+def _as_points(points: ArrayLike, dtype: np.dtype) -> np.ndarray:
+    return np.atleast_2d(
+        as_numbers("points must be rows (x, y) of numbers", points, dtype)
+    )
+
+
+def _is_within(index: np.ndarray, stop: np.ndarray | int) -> bool:
+    return bool(((index >= 0) & (index < stop)).all())
 
 
 def _check_finite(points: np.ndarray) -> None:

@@ -8,12 +8,12 @@ import numpy as np
 
 from .._resources import Resources
 from ..cppn import (
-    COORDINATES,
     Dialect,
     Programs,
     QueryEngine,
     activation_id,
     check_dialect,
+    check_names,
     compile_programs,
 )
 from ..neat import Genome
@@ -69,12 +69,7 @@ class CPPNReading:
         check_precision(self.precision)
         for name in self.activations or ():
             activation_id(name)
-        for name in self.coordinates:
-            if name not in COORDINATES:
-                raise ValueError(
-                    f"unknown CPPN input {name!r}: use some of "
-                    f"{', '.join(COORDINATES)}."
-                )
+        check_names(self.coordinates)
 
     @property
     def num_outputs(self) -> int:

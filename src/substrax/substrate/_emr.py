@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._native import Engine
+from .._types import check_threshold, check_whole
 from ._connections import class_bits, configuration
 from ._expression import Expressed, candidates_of, express, in_band, permitted
 from ._fields import Fields, Quads, Queries, Values, block_variance
@@ -22,8 +23,6 @@ from ._rule import (
     AbstractRule,
     check_depth,
     check_known_strategy,
-    check_threshold,
-    check_whole,
 )
 
 FIELDS = ("output", "weight")
@@ -120,7 +119,7 @@ class EMRRule(AbstractRule):
             weight_threshold=self.weight_threshold,
             band_threshold=self.band_threshold,
             is_weight_field=self.field == "weight",
-            is_recovering=self.recover,
+            is_recovering=bool(self.recover),
             is_eager=is_eager,
         )
 

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._native import Engine
+from .._types import check_threshold, check_whole
 from ._cells import num_cells
 from ._connections import UPWARDS
 from ._expression import Expressed, candidates_of, express, in_band, permitted
@@ -22,8 +23,6 @@ from ._rule import (
     AbstractRule,
     check_depth,
     check_known_strategy,
-    check_threshold,
-    check_whole,
     num_quads,
 )
 

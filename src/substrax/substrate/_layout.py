@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
-from .._types import ArrayLike
+from .._types import ArrayLike, as_numbers
 
 
 def normalise(points: ArrayLike) -> Float[np.ndarray, "n 2"]:
@@ -41,10 +41,8 @@ def rectangle(
 
 
 def _as_points(name: str, points: ArrayLike) -> Float[np.ndarray, "n 2"]:
-    try:
-        array = np.array(points, np.float64)  # a copy, so that it stays as checked
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be rows (x, y) of numbers: {error}.") from error
+    array = as_numbers(f"{name} must be rows (x, y) of numbers", points, np.float64)
+    array = array.copy()  # theirs may change
     if array.ndim != 2 or array.shape[1] != 2 or not len(array):
         raise ValueError(
             f"{name} need the shape (n, 2), one row (x, y) for each; these have "
@@ -78,6 +76,7 @@ class Layout:
                     "the plane [-1, 1]^2, where a CPPN pattern means nothing. Use "
                     "Layout.normalised(inputs, outputs) to scale all of them into it."
                 )
+            array.flags.writeable = False  # it stays as checked
             object.__setattr__(self, name, array)
         everything = np.concatenate([checked["inputs"], checked["outputs"]])
         _, first, count = np.unique(

@@ -84,20 +84,9 @@ def check_known_strategy(strategy: str) -> None:
         raise ValueError(f"unknown strategy {strategy!r}: use one of {STRATEGIES}.")
 
 
-def check_whole(**settings: object) -> None:
-    for name, value in settings.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise ValueError(f"{name} must be a whole number, not {value!r}.")
-
-
 def check_depth(depth: int) -> None:
     if not 0 <= depth <= MAX_DEPTH:
         raise ValueError(f"depth must lie between 0 and {MAX_DEPTH}, not {depth}.")
-
-
-def check_threshold(name: str, value: float) -> None:
-    if not (np.isfinite(value) and value >= 0):
-        raise ValueError(f"{name} must be a number of at least 0, not {value}.")
 
 
 def num_quads(depth: int) -> int:

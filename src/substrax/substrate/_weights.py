@@ -5,6 +5,8 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
+from .._types import as_number
+
 WEIGHT_MAPS = ("deadzone", "linear")
 DEAD_ZONE = 0.2
 """Outputs of at most this size mean no link (PUREPLES)."""
@@ -27,8 +29,11 @@ class WeightMap:
             raise ValueError(
                 f"unknown weight map {self.name!r}: use one of {WEIGHT_MAPS}."
             )
-        if not (np.isfinite(self.max_weight) and self.max_weight > 0):
-            raise ValueError(f"max_weight must be positive, not {self.max_weight}.")
+        # Stretched, it must still be a float32.
+        if not 0 < as_number(self.max_weight) < 1e38:
+            raise ValueError(
+                f"max_weight must be positive and below 1e38, not {self.max_weight!r}."
+            )
 
     def __call__(self, u: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
         result = np.empty(u.shape, u.dtype)
