@@ -3,6 +3,7 @@
 All have the same activations and a few sizes, so that tests share kernels.
 """
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -102,8 +103,8 @@ def oracle_of(network: Networks, hidden: str = HIDDEN, output: str = OUTPUT) -> 
 
 def assert_same_networks(first: Networks, second: Networks) -> None:
     """Every field agrees: arrays to the bit and the dtype."""
-    for name, value in vars(first).items():
-        other = vars(second)[name]
+    for name in (field.name for field in dataclasses.fields(Networks)):
+        value, other = getattr(first, name), getattr(second, name)
         if isinstance(value, np.ndarray):
             assert value.dtype == other.dtype, name
             assert value.shape == other.shape, name

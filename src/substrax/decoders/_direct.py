@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int
 
 from .._resources import Resources
+from .._types import check_counts
 from ..cppn import (
     ACTIVATION_NAMES,
     Dialect,
@@ -15,7 +16,7 @@ from ..cppn import (
     read_graphs,
 )
 from ..neat import Genome
-from ..network import Networks, checked
+from ..network import Networks, check_steps, checked
 from ._base import (
     PRECISIONS,
     AbstractDecoder,
@@ -48,8 +49,8 @@ class Direct(AbstractDecoder):
         check_dialect(self.dialect)
         check_precision(self.precision)
         activation_set(self.activations or ())
-        if self.steps < 1:
-            raise ValueError(f"steps must be positive, not {self.steps}.")
+        check_steps(self.steps)
+        check_counts(num_inputs=self.num_inputs, num_outputs=self.num_outputs)
 
     @property
     def num_genome_inputs(self) -> int:

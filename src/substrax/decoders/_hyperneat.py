@@ -6,14 +6,16 @@ import itertools
 import numpy as np
 from jaxtyping import Float, Int
 
+from .._native import native_array
 from .._resources import Resources
-from .._types import ArrayLike
+from .._types import ArrayLike, as_numbers, check_arrays, check_threshold
 from ..cppn import Programs, activation_id, longest_paths
 from ..network import Networks, checked, silence_unfed
 from ..substrate import Layout, NetworkSettings, WeightMap, express
 from ._base import AbstractCPPNDecoder, CPPNReading, activation_set
 
 _MAX_QUERIES = 1 << 21
+_AXES = {"source": ("links",), "target": ("links",), "rank": ("nodes",)}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -30,6 +32,19 @@ class FixedSubstrate:
     target: Int[np.ndarray, " links"]
     rank: Int[np.ndarray, " nodes"]
     """Order of evaluation, or all equal if links form cycles."""
+
+    def __post_init__(self) -> None:
+        _check_hidden(self.layout, self.hidden)
+        self.check_links()
+
+    def check_links(self) -> None:
+        """Refuses links between nodes that do not exist."""
+        check_arrays(self, {"hidden": ("hidden", "2")}, (), {"2": 2})
+        num_nodes = len(self.layout.points) + len(self.hidden)
+        check_arrays(self, _AXES, _AXES, {"nodes": num_nodes})
+        _check_ends(self.source, self.target, len(self.layout.inputs), num_nodes)
+        if not -(2**31) < self.rank.min() <= self.rank.max() < 2**31:
+            raise ValueError("ranks of nodes must fit 32 bits; number them from 0.")
 
     @property
     def points(self) -> Float[np.ndarray, "nodes 2"]:
@@ -61,14 +76,7 @@ class FixedSubstrate:
                 f"{pairs.shape}."
             )
         num_nodes = len(layout.points) + len(points)
-        wrong = pairs[(pairs < 0) | (pairs >= num_nodes)]
-        if wrong.size:
-            raise ValueError(
-                f"a link names node {wrong[0]}, but nodes are numbered 0 to "
-                f"{num_nodes - 1}: inputs, outputs, hidden."
-            )
-        if (pairs[:, 1] < len(layout.inputs)).any():
-            raise ValueError("a link leads into an input; inputs only send.")
+        _check_ends(pairs[:, 0], pairs[:, 1], len(layout.inputs), num_nodes)
         source, target = pairs.astype(np.int64).T
         # As sorted numbers: np.unique of millions of pairs takes many times as long.
         number = np.sort(source * num_nodes + target)
@@ -134,9 +142,23 @@ class FixedSubstrate:
         )
 
 
+def _check_ends(
+    source: np.ndarray, target: np.ndarray, num_inputs: int, num_nodes: int
+) -> None:
+    for ends in (source, target):
+        wrong = ends[(ends < 0) | (ends >= num_nodes)]
+        if wrong.size:
+            raise ValueError(
+                f"a link names node {wrong[0]}, but nodes are numbered 0 to "
+                f"{num_nodes - 1}: inputs, outputs, hidden."
+            )
+    if (target < num_inputs).any():
+        raise ValueError("a link leads into an input; inputs only send.")
+
+
 def _check_hidden(layout: Layout, hidden: ArrayLike) -> Float[np.ndarray, "hidden 2"]:
     """Hidden points: in the plane, each a place of its own."""
-    points = np.array(hidden, np.float64)
+    points = as_numbers("hidden nodes must be rows (x, y)", hidden, np.float64).copy()
     if not points.size:
         return np.zeros((0, 2))
     if points.ndim != 2 or points.shape[1] != 2:
@@ -188,11 +210,7 @@ class HyperNEAT(AbstractCPPNDecoder):
 
     def __post_init__(self) -> None:
         self._settings()
-        if not (np.isfinite(self.weight_threshold) and self.weight_threshold >= 0):
-            raise ValueError(
-                "weight_threshold must be a number of at least 0, not "
-                f"{self.weight_threshold}."
-            )
+        check_threshold("weight_threshold", self.weight_threshold)
 
     def decode_programs(
         self, programs: Programs, resources: Resources | None = None
@@ -202,16 +220,17 @@ class HyperNEAT(AbstractCPPNDecoder):
         if native is None:
             return self._express_on_device(programs, resources)
         substrate = self.substrate
+        substrate.check_links()  # arrays may have changed since it was made
         found = express(
             native,
             programs,
             self.reading.coordinates,
             substrate.layout,
             native.module.FixedSettings.make(
-                point=np.ascontiguousarray(substrate.points),
-                rank=substrate.rank.astype(np.int32),
-                source=substrate.source.astype(np.int32),
-                target=substrate.target.astype(np.int32),
+                point=native_array(substrate.points, np.float64),
+                rank=native_array(substrate.rank, np.int32),
+                source=native_array(substrate.source, np.int32),
+                target=native_array(substrate.target, np.int32),
                 weight_threshold=self.weight_threshold,
             ),
             self.weight_map,

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..cppn import ACTIVATION_NAMES, NO_ACTIVATION, activation_id
 from ..neat import NO_LINK, NO_NODE, Genome
-from ..network import Networks, check_network, json_pieces
+from ..network import Networks, check_network, json_pieces, secured
 from ._safetensors import map_safetensors, safetensors_pieces
 
 FORMAT, VERSION = "substrax-best", 1
@@ -159,4 +159,4 @@ def _network(
         steps=facts["steps"],
     )
     check_network(network)
-    return network
+    return secured(network)

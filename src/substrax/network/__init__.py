@@ -1,6 +1,8 @@
 """Networks: compact arrays, evaluation, description, export."""
 
 from ._check import check_networks as check_networks
+from ._check import check_steps as check_steps
+from ._check import secured as secured
 from ._describe import Description as Description
 from ._describe import describe as describe
 from ._evaluate import Stepper as Stepper

@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Float
 
 from .._memory import show_bytes
-from .._native import Engine
+from .._native import Engine, native_array
 from .._resources import Resources
-from .._types import ArrayLike
-from ._check import check_networks, hold_networks
+from .._types import ArrayLike, as_numbers, check_counts
+from ._check import check_networks, check_steps, hold_networks, secured
 from ._networks import Networks
 from ._plan import (
     advance,
@@ -41,7 +41,8 @@ there."""
 
 def _check_inputs(networks: Networks, inputs: ArrayLike) -> np.ndarray:
     """Inputs as (networks or 1, samples, inputs)."""
-    array = np.asarray(inputs, networks.dtype)
+    check_networks(networks)
+    array = as_numbers("inputs must be arrays of numbers", inputs, networks.dtype)
     shape = f"(samples, {networks.num_inputs})"
     if array.ndim == 2:
         array = array[None]
@@ -56,7 +57,7 @@ def _check_inputs(networks: Networks, inputs: ArrayLike) -> np.ndarray:
         )
     if not np.isfinite(array).all():
         raise ValueError("an input value is NaN or infinite; repair the inputs.")
-    return np.ascontiguousarray(array)
+    return native_array(array, networks.dtype)
 
 
 def evaluate(
@@ -74,9 +75,8 @@ def evaluate(
     """
     resources = resources or Resources()
     array = _check_inputs(networks, inputs)
-    check_networks(networks)
-    if steps is not None and steps < 1:
-        raise ValueError(f"steps must be positive, not {steps}.")
+    if steps is not None:
+        check_steps(steps)
     shape = (len(networks), array.shape[1], networks.num_outputs)
     result = np.empty(shape, array.dtype)
     is_settled = networks.is_acyclic and steps is None
@@ -88,7 +88,7 @@ def evaluate(
         native.evaluate(
             hold_networks(native, networks),
             array,
-            count,
+            int(count),
             budget=resources.budget,
             num_threads=_threads_that_fit(networks, array.shape[1], resources),
             outputs=result,
@@ -165,11 +165,11 @@ class Stepper:
     @staticmethod
     def of(networks: Networks, resources: Resources | None = None) -> "Stepper":
         """Prepares networks."""
-        check_networks(networks)
-        return Stepper(networks, resources or Resources())
+        return Stepper(secured(networks), resources or Resources())
 
     def start(self, batch: int) -> Float[np.ndarray, "nodes batch"]:
         """The state before anything happened."""
+        check_counts(batch=batch)
         num_nodes = int(self.networks.node_bounds[-1])
         self._check_state(num_nodes, batch)
         return np.zeros((num_nodes, batch), self.networks.dtype)
@@ -184,7 +184,7 @@ class Stepper:
         array = _check_inputs(networks, inputs)
         if networks.is_acyclic:
             return state, evaluate(networks, array, resources=self.resources)
-        before = np.asarray(state, networks.dtype)
+        before = as_numbers("a state is an array of numbers", state, networks.dtype)
         wanted = (int(networks.node_bounds[-1]), array.shape[1])
         if before.shape != wanted:
             raise ValueError(
@@ -203,7 +203,7 @@ class Stepper:
         native.advance(
             hold_networks(native, networks),
             inputs,
-            networks.steps,
+            int(networks.steps),
             budget=self.resources.budget,
             num_threads=_threads_that_fit(networks, inputs.shape[1], self.resources),
             state=state,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..cppn import ACTIVATION_NAMES, DIALECTS, activation_id
+from ._check import secured
 from ._networks import Networks
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def _rebuild(document: dict[str, Any]) -> Networks:
         steps=int(steps),
     )
     check_network(network)
-    return network
+    return secured(network)
 
 
 def check_network(network: Networks) -> None:

@@ -16,6 +16,20 @@ if TYPE_CHECKING:
 
 _LINKS_AT_A_TIME = 1 << 20
 
+AXES = {
+    "node_bounds": ("networks + 1",),
+    "node_activation": ("nodes",),
+    "node_bias": ("nodes",),
+    "node_rank": ("nodes",),
+    "node_point": ("nodes", "2"),
+    "link_bounds": ("networks + 1",),
+    "link_source": ("links",),
+    "link_target": ("links",),
+    "link_weight": ("links",),
+    "num_found": ("networks",),
+}
+"""The arrays of networks, and what their axes are."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Networks:
@@ -71,6 +85,10 @@ class Networks:
 
     def part(self, begin: int, stop: int) -> "Networks":
         """Networks `begin` to `stop - 1`."""
+        if not 0 <= begin <= stop <= len(self):
+            raise IndexError(
+                f"there are no networks {begin} to {stop - 1} among {len(self)}."
+            )
         nodes = slice(self.node_bounds[begin], self.node_bounds[stop])
         links = slice(self.link_bounds[begin], self.link_bounds[stop])
         part = dataclasses.replace(
@@ -163,14 +181,26 @@ class Networks:
 
 
 def checked(networks: Networks) -> Networks:
-    """The same networks, which are known to be sound; see `check_networks`."""
+    """The same networks, which are known to be sound; see `check_networks`.
+
+    Their arrays can only be read from now on, so that they stay so.
+    """
+    for name in AXES:
+        array = getattr(networks, name)
+        if array.flags.writeable:
+            array = array.view()
+            array.flags.writeable = False
+            object.__setattr__(networks, name, array)
     object.__setattr__(networks, "_is_checked", True)
     return networks
 
 
 def is_checked(networks: Networks) -> bool:
-    # No field: what `dataclasses.replace` makes of them is to be checked again.
-    return getattr(networks, "_is_checked", False)
+    # No field: what `dataclasses.replace` makes of them is to be checked again. So are
+    # copies, whose arrays can be written to.
+    return getattr(networks, "_is_checked", False) and not any(
+        getattr(networks, name).flags.writeable for name in AXES
+    )
 
 
 def silence_unfed(networks: Networks) -> Networks:

@@ -13,15 +13,15 @@ import numpy as np
 from jaxtyping import Int
 
 from .._memory import map_scratch
-from .._native import Engine
+from .._native import Engine, native_array
 from .._resources import Progress, Resources
 from ..cppn import Programs, QueryEngine, activation_id, hold_programs
-from ..network import Networks, checked, silence_unfed
+from ..network import Networks, check_steps, checked, silence_unfed
 from ._cells import find_cells
 from ._device import Part, discover_on_device
 from ._fields import Queries
 from ._layout import Layout
-from ._rule import AbstractRule
+from ._rule import AbstractRule, check_depth
 from ._weights import WeightMap
 
 
@@ -38,8 +38,7 @@ class NetworkSettings:
     def __post_init__(self) -> None:
         activation_id(self.hidden_activation)
         activation_id(self.output_activation)
-        if self.steps < 1:
-            raise ValueError(f"steps must be positive, not {self.steps}.")
+        check_steps(self.steps)
 
 
 class Discovery(NamedTuple):
@@ -107,10 +106,14 @@ def express(
     """
     module = native.module
     budget = resources.budget
+    points = layout.points
+    if not (np.abs(points) <= 1).all():
+        raise ValueError("the points of this layout were changed; make a new Layout.")
     if depth is None:
-        cells = np.full(len(layout.points), -1, np.int64)
+        cells = np.full(len(points), -1, np.int64)
     else:
-        cells = find_cells(layout.points, depth)
+        check_depth(depth)
+        cells = find_cells(points, depth)
     began = time.monotonic()
 
     def on_progress(done: int, queries: int, links: int) -> None:
@@ -121,9 +124,7 @@ def express(
 
     found = native.discover(
         hold_programs(native, programs, coordinates),
-        module.Layout.hold(
-            np.ascontiguousarray(layout.points), cells, len(layout.inputs)
-        ),
+        module.Layout.hold(native_array(points, np.float64), cells, len(layout.inputs)),
         rule,
         module.DiscoverySettings.make(
             is_deadzone=weight_map.name == "deadzone",
