@@ -213,12 +213,12 @@ struct HeldNetworks {
   Column<T> node_bias, link_weight;
 };
 
-template <class V>
-using Array = nb::ndarray<V, nb::numpy, nb::c_contig, nb::device::cpu>;
+template <class V, int axes>
+using Array = nb::ndarray<V, nb::numpy, nb::ndim<axes>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
-void evaluate_python(const HeldNetworks<T>& networks, Array<const T> inputs, int steps, int64_t memory_budget,
-                     int num_threads, Array<T> outputs, nb::object refuse) {
+void evaluate_python(const HeldNetworks<T>& networks, Array<const T, 3> inputs, int steps, int64_t memory_budget,
+                     int num_threads, Array<T, 3> outputs, nb::object refuse) {
   Workers workers(num_threads, make_poll(nb::none()));
   const SampleArray<T> samples{{inputs.data(), inputs.size()}, int64_t(inputs.shape(1)),
                                inputs.shape(0) == 1 && networks.networks.size() != 1};
@@ -231,8 +231,8 @@ void evaluate_python(const HeldNetworks<T>& networks, Array<const T> inputs, int
 }
 
 template <class T>
-void advance_python(const HeldNetworks<T>& networks, Array<const T> inputs, int steps, int64_t memory_budget,
-                    int num_threads, Array<T> state, Array<T> outputs, nb::object refuse) {
+void advance_python(const HeldNetworks<T>& networks, Array<const T, 3> inputs, int steps, int64_t memory_budget,
+                    int num_threads, Array<T, 2> state, Array<T, 3> outputs, nb::object refuse) {
   Workers workers(num_threads, make_poll(nb::none()));
   const SampleArray<T> samples{{inputs.data(), inputs.size()}, int64_t(inputs.shape(1)),
                                inputs.shape(0) == 1 && networks.networks.size() != 1};
