@@ -86,7 +86,7 @@ def test_the_plain_engine_takes_the_place_of_a_fast_one_that_cannot_be_loaded(
     broken: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     plain = ModuleType("substrax_plain")
-    plain.__dict__["has_fma"] = lambda: True
+    plain.__dict__.update(has_fma=lambda: True, MemoryPool=object)
     with (
         mock.patch.object(_native, "FAST", broken),
         mock.patch.dict(sys.modules, {"substrax_plain": plain}),

@@ -1,5 +1,6 @@
 // A growing array of plain numbers. Unlike std::vector it does not write what is about
-// to be overwritten, and it can be filled from behind its end.
+// to be overwritten, it can be filled from behind its end, and its memory may come from a
+// pool.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <span>
 #include <type_traits>
 
+#include "memory_pool.hpp"
+
 namespace substrax {
 
 template <class T>
@@ -16,6 +19,9 @@ class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
+  Buffer() = default;
+  explicit Buffer(MemoryPool& pool) : pool_(&pool) {}
+
   int64_t size() const { return size_; }
   int64_t num_bytes() const { return size_ * int64_t(sizeof(T)); }
   T* data() { return data_.get(); }
@@ -29,7 +35,7 @@ class Buffer {
   T* room(int64_t n) {
     if (size_ + n > capacity_) {
       capacity_ = std::max(size_ + n, 2 * capacity_);
-      auto larger = std::make_unique_for_overwrite<T[]>(size_t(capacity_));
+      auto larger = allocate();
       if (size_) std::memcpy(larger.get(), data(), size_t(num_bytes()));
       data_ = std::move(larger);
     }
@@ -47,7 +53,17 @@ class Buffer {
   }
 
  private:
-  std::unique_ptr<T[]> data_;
+  // Room for `capacity_` numbers, or more if a block of the pool has it.
+  std::shared_ptr<T[]> allocate() {
+    if (!pool_) return std::make_unique_for_overwrite<T[]>(size_t(capacity_));
+    auto block = pool_->take(size_t(capacity_) * sizeof(T));
+    block->commit(block->size());
+    capacity_ = int64_t(block->size() / sizeof(T));
+    return {block, static_cast<T*>(block->data())};
+  }
+
+  MemoryPool* pool_ = nullptr;
+  std::shared_ptr<T[]> data_;
   int64_t size_ = 0, capacity_ = 0;
 };
 

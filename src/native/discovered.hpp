@@ -31,7 +31,8 @@ struct NetworkCounts {
 // Networks of a population, as they are handed to Python.
 template <class T>
 struct Discovered {
-  Discovered(int64_t limit_bytes, const OpenScratch& open_scratch) : links(limit_bytes, open_scratch) {}
+  Discovered(int64_t limit_bytes, const OpenScratch& open_scratch, MemoryPool& memory)
+      : links(limit_bytes, open_scratch, memory) {}
 
   LinkStore<T> links;
   std::vector<NetworkCounts> counts;  // of each genome

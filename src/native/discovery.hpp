@@ -52,15 +52,16 @@ template <class T, template <class> class Rule, class RuleSettings>
 class Discovery {
  public:
   Discovery(const Programs<T>& programs, const Layout& layout, const DiscoverySettings& settings,
-            const RuleSettings& rule, const OpenScratch& open_scratch, Workers& workers)
+            const RuleSettings& rule, const OpenScratch& open_scratch, MemoryPool& memory, Workers& workers)
       : programs_(programs),
         layout_(layout),
         settings_(settings),
         rule_(rule),
         open_scratch_(open_scratch),
+        memory_(memory),
         workers_(workers),
         turns_(workers.stop()),
-        result_(std::make_unique<Discovered<T>>(settings.memory_budget / 4, open_scratch)) {
+        result_(std::make_unique<Discovered<T>>(settings.memory_budget / 4, open_scratch, memory)) {
     const int num = programs.num_genomes(), threads = workers.num_threads();
     result_->counts.resize(size_t(num));
     run_length_ = std::clamp(num / (16 * threads), 1, 16);
@@ -69,7 +70,10 @@ class Discovery {
     const int64_t share = settings.memory_budget / threads;
     limits_ = {std::max<int64_t>(share / 2, 1 << 24), std::max<int64_t>(share / 2, int64_t{320} << 20), share / 8};
     max_links_ = std::max<int64_t>(1 << 14, share / 16 / int64_t(2 * sizeof(int32_t) + sizeof(T)));
-    max_waiting_ = share / 8;
+    // Finished runs wait in memory that is used again and again: little of it stays in
+    // the cache, and every new page has a price.
+    max_waiting_ = std::min<int64_t>(share / 8, int64_t{4} << 20);
+    memory.limit(size_t(std::min(settings.memory_budget / 8, int64_t{256} << 20)));
   }
 
   Refusal run() {
@@ -93,7 +97,7 @@ class Discovery {
     std::deque<Finished> waiting;
     std::vector<std::unique_ptr<NetworkWriter<T>>> spare;
     for (int run; (run = next_run_.fetch_add(1)) < num_runs_;) {
-      if (spare.empty()) spare.push_back(std::make_unique<NetworkWriter<T>>(layout_, settings_.nodes, max_links_));
+      if (spare.empty()) spare.push_back(std::make_unique<NetworkWriter<T>>(layout_, settings_.nodes, max_links_, memory_));
       auto writer = std::move(spare.back());
       spare.pop_back();
       writer->clear();
@@ -147,6 +151,7 @@ class Discovery {
   const DiscoverySettings settings_;
   const RuleSettings rule_;
   const OpenScratch& open_scratch_;
+  MemoryPool& memory_;
   Workers& workers_;
   Turns turns_;
   std::unique_ptr<Discovered<T>> result_;

@@ -33,7 +33,7 @@ struct SampleArray {
 // Networks of all genomes, by one of the rules; the last argument takes the result.
 template <class T, class Settings>
 Refusal discover(const Programs<T>& programs, const Layout& layout, const Settings& rule,
-                 const DiscoverySettings& settings, const OpenScratch& open_scratch, Workers& workers,
+                 const DiscoverySettings& settings, const OpenScratch& open_scratch, MemoryPool& memory, Workers& workers,
                  std::unique_ptr<Discovered<T>>& found);
 
 // What the CPPNs say about links between any two points: (outputs, questions).

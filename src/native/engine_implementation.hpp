@@ -30,10 +30,10 @@ struct RuleFor<FixedSettings> {
 
 template <class T, class Settings>
 Refusal discover(const Programs<T>& programs, const Layout& layout, const Settings& rule,
-                 const DiscoverySettings& settings, const OpenScratch& open_scratch, Workers& workers,
+                 const DiscoverySettings& settings, const OpenScratch& open_scratch, MemoryPool& memory, Workers& workers,
                  std::unique_ptr<Discovered<T>>& found) {
   Discovery<T, RuleFor<Settings>::template Rule, Settings> discovery(programs, layout, settings, rule, open_scratch,
-                                                                    workers);
+                                                                    memory, workers);
   const Refusal refusal = discovery.run();
   found = discovery.result();
   return refusal;

@@ -148,8 +148,9 @@ class Evaluator {
         is_late |= is_ready_[size_t(t)];
         add(row(t), n.weight[l], value);
       }
+      if (is_late) return false;  // soon, if at all, as rule `es` orders its links
     }
-    return !is_late;
+    return true;
   }
 
   // ---- by target

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "cell.hpp"
@@ -103,7 +104,7 @@ class Field {
   // along x, or from both along y, by more than the threshold. Neighbours lie one side
   // away, also outside the plane, whether or not a cell exists there. One of each pair is
   // the sibling, whose weight was known; the other is asked for where that one differs.
-  void test_band(std::vector<Candidate<T>>& candidates, T threshold) {
+  void test_band(std::span<Candidate<T>> candidates, T threshold) {
     test_axis(candidates, threshold, true);
     test_axis(candidates, threshold, false);
   }
@@ -115,23 +116,29 @@ class Field {
     query_.run(0, n);
     weight_map_.apply(query_.output(0), weight_, n);
   }
-  void test_axis(std::vector<Candidate<T>>& candidates, T threshold, bool is_across) {
-    asked_.clear();
-    for (auto& c : candidates)
-      if (!c.passes && (is_across ? c.differs_across : c.differs_along)) asked_.push_back(&c);
-    for (size_t begin = 0; begin < asked_.size(); begin += Query<T>::block) {
-      const int n = int(std::min(asked_.size() - begin, size_t(Query<T>::block)));
+  void test_axis(std::span<Candidate<T>> candidates, T threshold, bool is_across) {
+    if (asked_.size() < candidates.size()) asked_.resize(candidates.size());
+    size_t num = 0;
+    for (size_t k = 0; k < candidates.size(); ++k) {
+      const auto& c = candidates[k];
+      asked_[num] = int32_t(k);  // overwritten by the next unless it counts
+      num += size_t(!c.passes & (is_across ? c.differs_across : c.differs_along));
+    }
+    for (size_t begin = 0; begin < num; begin += Query<T>::block) {
+      const int n = int(std::min(num - begin, size_t(Query<T>::block)));
       T *x = query_.x(Query<T>::block), *y = query_.y(Query<T>::block);
       for (int k = 0; k < n; ++k) {
-        const Cell& c = asked_[begin + size_t(k)]->cell;
+        const Cell& c = candidates[size_t(asked_[begin + size_t(k)])].cell;
         // Away from the sibling: downwards for the first child, upwards for the second.
-        const T side = T(power_of_two(-c.level));
-        x[k] = T(centre(c.i, c.level)) + (is_across ? (c.i & 1 ? side : -side) : T(0));
-        y[k] = T(centre(c.j, c.level)) + (is_across ? T(0) : (c.j & 1 ? side : -side));
+        // Centres are multiples of half a side, exact in either precision.
+        const T side = T(power_of_two(-c.level)), half = side / 2;
+        const T cx = T(2 * c.i + 1) * half - 1, cy = T(2 * c.j + 1) * half - 1;
+        x[k] = is_across ? cx + (c.i & 1 ? side : -side) : cx;
+        y[k] = is_across ? cy : cy + (c.j & 1 ? side : -side);
       }
       run(n);
       for (int k = 0; k < n; ++k) {
-        auto& c = *asked_[begin + size_t(k)];
+        auto& c = candidates[size_t(asked_[begin + size_t(k)])];
         c.passes = std::fabs(c.weight - weight_[k]) > threshold;
       }
     }
@@ -142,7 +149,7 @@ class Field {
   FixedPoint point_{};
   int stride_ = 0;
   T weight_[Query<T>::block + 2 * Query<T>::lanes];
-  std::vector<Candidate<T>*> asked_;
+  std::vector<int32_t> asked_;  // numbers of candidates
 };
 
 }  // namespace substrax

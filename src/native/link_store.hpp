@@ -1,8 +1,8 @@
 // The links of a whole population, written once, in the order of genomes: in memory up
 // to a limit, and beyond it in files.
 //
-// Memory is address space that is reserved at once and taken page by page, so that
-// nothing is ever moved while it grows.
+// Memory is what the discovery before gave back. Where that is not enough, address space
+// is reserved for all that there may be, and taken page by page: nothing is moved twice.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace substrax {
 template <class T>
 class LinkStore {
  public:
-  LinkStore(int64_t limit_bytes, OpenScratch open_scratch)
-      : max_links_(limit_bytes / link_bytes), open_scratch_(std::move(open_scratch)) {}
+  LinkStore(int64_t limit_bytes, OpenScratch open_scratch, MemoryPool& memory)
+      : max_links_(limit_bytes / link_bytes), open_scratch_(std::move(open_scratch)), pool_(memory) {}
 
   int64_t size() const { return size_; }
   bool is_on_disk() const { return files_[0].is_open(); }
@@ -34,12 +34,9 @@ class LinkStore {
     if (!is_on_disk() && size_ > max_links_) {
       std::unique_lock guard(mode_);  // nobody writes into memory that is given up
       spill(begin);
-    } else if (!is_on_disk() && !memory_[0]) {
-      for (int c = 0; c < 3; ++c)
-        memory_[c] = std::make_shared<Reservation>(size_t(max_links_ * width(c)));
     }
     if (!is_on_disk())
-      for (int c = 0; c < 3; ++c) memory_[c]->commit(size_t(size_ * width(c)));
+      for (int c = 0; c < 3; ++c) make_room(c, begin);
     return begin;
   }
   // Writes links to where `reserve` said; several threads may at a time.
@@ -68,6 +65,18 @@ class LinkStore {
   static constexpr int64_t link_bytes = 2 * sizeof(int32_t) + sizeof(T);
   static int64_t width(int column) { return column < 2 ? sizeof(int32_t) : sizeof(T); }
 
+  void make_room(int c, int64_t written) {
+    const size_t needed = size_t(size_ * width(c)), most = size_t(max_links_ * width(c));
+    if (!memory_[c]) memory_[c] = pool_.take_largest(most);
+    if (memory_[c]->size() < needed) {
+      std::unique_lock guard(mode_);  // nobody writes into memory that is given up
+      auto larger = pool_.make(most);
+      larger->commit(needed);
+      std::memcpy(larger->data(), memory_[c]->data(), size_t(written * width(c)));
+      memory_[c] = std::move(larger);
+    }
+    memory_[c]->commit(needed);
+  }
   void copy(int64_t begin, const void* const* column, int64_t n) {
     for (int c = 0; c < 3; ++c)
       std::memcpy(static_cast<char*>(memory_[c]->data()) + begin * width(c), column[c],
@@ -85,6 +94,7 @@ class LinkStore {
 
   int64_t max_links_, size_ = 0;
   OpenScratch open_scratch_;
+  MemoryPool& pool_;
   std::shared_mutex mode_;  // shared by those who write into memory
   std::shared_ptr<Reservation> memory_[3];
   ScratchFile files_[3];

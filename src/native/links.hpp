@@ -10,6 +10,8 @@ namespace substrax {
 
 template <class T>
 struct Links {
+  explicit Links(MemoryPool& pool) : source(pool), target(pool), weight(pool) {}
+
   Buffer<int32_t> source, target;
   Buffer<T> weight;
 

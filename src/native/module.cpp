@@ -176,15 +176,15 @@ const FixedSettings& settings_of(const HeldFixed& rule) { return rule.settings; 
 
 template <class T, class Rule>
 nb::dict discover_python(const HeldPrograms<T>& programs, const HeldLayout& layout, const Rule& rule,
-                         const DiscoverySettings& settings, int num_threads, nb::object open_scratch,
-                         nb::object on_progress, nb::object refuse) {
+                         const DiscoverySettings& settings, MemoryPool& memory, int num_threads,
+                         nb::object open_scratch, nb::object on_progress, nb::object refuse) {
   Workers workers(num_threads, make_poll(on_progress));
   const OpenScratch open = make_open_scratch(open_scratch);
   std::unique_ptr<Discovered<T>> found;
   Refusal refusal;
   {
     nb::gil_scoped_release unlocked;
-    refusal = discover(programs.programs, layout.layout, settings_of(rule), settings, open, workers, found);
+    refusal = discover(programs.programs, layout.layout, settings_of(rule), settings, open, memory, workers, found);
   }
   raise_refusal(refusal, workers, refuse);
   return hand_over(std::move(found));
@@ -269,8 +269,8 @@ void bind(nb::module_& m, const char* programs_name, const char* networks_name) 
           "link_source"_a.noconvert(), "link_target"_a.noconvert(), "link_weight"_a.noconvert(), "is_neat_python"_a,
           "is_acyclic"_a, "is_on_disk"_a);
   const auto def_discover = [&](auto function) {
-    m.def("discover", function, "programs"_a, "layout"_a, "rule"_a, "settings"_a, "num_threads"_a, "open_scratch"_a,
-          "on_progress"_a.none(), "refuse"_a);
+    m.def("discover", function, "programs"_a, "layout"_a, "rule"_a, "settings"_a, "memory"_a, "num_threads"_a,
+          "open_scratch"_a, "on_progress"_a.none(), "refuse"_a);
   };
   def_discover(&discover_python<T, EmrSettings>);
   def_discover(&discover_python<T, EsSettings>);
@@ -348,6 +348,7 @@ NB_MODULE(SUBSTRAX_MODULE, m) {
           },
           nb::kw_only(), "point"_a.noconvert(), "rank"_a.noconvert(), "source"_a.noconvert(),
           "target"_a.noconvert(), "weight_threshold"_a);
+  nb::class_<MemoryPool>(m, "MemoryPool").def(nb::init<>());
   nb::class_<DiscoverySettings>(m, "DiscoverySettings")
       .def_static(
           "make",

@@ -23,8 +23,8 @@ namespace substrax {
 template <class T>
 class NetworkWriter {
  public:
-  NetworkWriter(const Layout& layout, const NodeSettings& settings, int64_t max_links)
-      : layout_(layout), settings_(settings), max_links_(max_links) {}
+  NetworkWriter(const Layout& layout, const NodeSettings& settings, int64_t max_links, MemoryPool& memory)
+      : links(memory), layout_(layout), settings_(settings), max_links_(max_links) {}
 
   // Called with the links so far when they are too many to keep.
   std::function<void(NetworkWriter&)> hand_on;

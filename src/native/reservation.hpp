@@ -1,6 +1,8 @@
 // Address space that is reserved at once and becomes memory where it is written to.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <new>
 
@@ -45,11 +47,12 @@ class Reservation {
   Reservation& operator=(const Reservation&) = delete;
 
   void* data() { return data_; }
-  // No more than the first bytes are going to be used.
+  size_t size() const { return size_; }
+  // Little more than the first bytes is going to be used.
   void trim(size_t num_bytes) {
 #ifndef _WIN32
     constexpr size_t page = size_t{1} << 16;  // no system has larger ones
-    const size_t kept = (num_bytes / page + 1) * page;
+    const size_t kept = std::bit_ceil(std::max(num_bytes, page));
     if (kept >= size_) return;
     munmap(static_cast<char*>(data_) + kept, size_ - kept);
     size_ = kept;

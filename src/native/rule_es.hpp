@@ -7,10 +7,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "buffer.hpp"
 #include "rule_settings.hpp"
 #include "spool.hpp"
 #include "workspace.hpp"
@@ -40,9 +43,9 @@ class RuleEs {
     return write(writer);
   }
 
-  // The cells that links from (or to) a point are expressed to: by level, in Z-order.
-  template <class Use>
-  void explore(const FixedPoint& point, Use&& use) {
+  // The cells that links from (or to) a point may be expressed to, by level, in Z-order:
+  // those that pass are.
+  std::span<const Candidate<T>> explore(const FixedPoint& point) {
     work_.field.look_from(point);
     // Nothing is expressed within a cell whose upper edge is not above the source, and
     // what can be seen nearly always settles the variances of the cells around it.
@@ -53,9 +56,8 @@ class RuleEs {
       divide();
       extract();
     }
-    work_.field.test_band(candidates_, band_threshold_);
-    for (const auto& c : candidates_)
-      if (c.passes) use(FoundCell<T>{c.cell, c.weight});
+    work_.field.test_band(candidates_.all(), band_threshold_);
+    return candidates_.all();
   }
 
  private:
@@ -65,18 +67,18 @@ class RuleEs {
     double total, mean, deviation;
     bool is_incomplete;
   };
-  struct Node {  // a quad of the tree
+  struct Node {  // a quad of the tree; sets of members are bits
     Quad quad;
     T weight[4];
-    bool is_permitted[4];
     int32_t first_child;  // in the next level
+    uint8_t permitted;    // by LEO
+    uint8_t opened;       // their children were looked at
     bool is_divided;      // its members have children
-    uint8_t opened;       // members whose children were looked at, as bits
     bool is_reached;
   };
   struct Level {
-    std::vector<Node> nodes;
-    std::vector<Leaves> leaves;  // of the nodes
+    Buffer<Node> nodes;
+    Buffer<Leaves> leaves;  // of the nodes
   };
   struct Link {
     int32_t position;
@@ -119,10 +121,12 @@ class RuleEs {
   }
   void explore_links(const Source& source, const FixedPoint& point) {
     sources_.push_back(source);
-    explore(point, [&](const FoundCell<T>& f) {
-      *links_.room(1) = {work_.positions.add(f.cell), f.weight};
-      links_.grow(1);
-    });
+    const auto candidates = explore(point);
+    Link* link = links_.room(int64_t(candidates.size()));
+    int64_t num = 0;
+    for (const auto& c : candidates)
+      if (c.passes) link[num++] = {work_.positions.add(c.cell), c.weight};
+    links_.grow(num);
     work_.check_positions(work_.positions.size());
   }
   // Towards each output; what nobody found before is no source.
@@ -130,11 +134,12 @@ class RuleEs {
     const Layout& layout = work_.layout;
     output_links_.clear();
     for (int o = 0; o < layout.num_outputs; ++o) {
-      explore(work_.terminal_point(layout.num_inputs + o, false), [&](const FoundCell<T>& f) {
-        const int position = work_.positions.find(f.cell);
-        const int t = layout.terminal_at(id_of(f.cell));
-        if (position >= 0 || t >= 0) output_links_.push_back({o, t, position, f.weight});
-      });
+      for (const auto& c : explore(work_.terminal_point(layout.num_inputs + o, false))) {
+        if (!c.passes) continue;
+        const int position = work_.positions.find(c.cell);
+        const int t = layout.terminal_at(id_of(c.cell));
+        if (position >= 0 || t >= 0) output_links_.push_back({o, t, position, c.weight});
+      }
     }
   }
 
@@ -143,23 +148,22 @@ class RuleEs {
   void divide() {
     constexpr int at_a_time = Field<T>::quads_at_a_time;
     const double source_y = work_.field.point().y;
-    tree_[0].nodes.assign(1, Node{});
+    tree_[0].nodes.clear();
+    tree_[0].nodes.push(Node{});
     num_levels_ = 0;
-    for (int level = 0; level <= s_.depth && !tree_[size_t(level)].nodes.empty(); ++level) {
+    for (int level = 0; level <= s_.depth && tree_[size_t(level)].nodes.size(); ++level) {
       ++num_levels_;
       auto& nodes = tree_[size_t(level)].nodes;
-      check_level(level, int64_t(nodes.size()));
+      check_level(level, nodes.size());
       auto* next = level < s_.depth ? &tree_[size_t(level + 1)].nodes : nullptr;
       if (next) next->clear();
-      for (size_t begin = 0; begin < nodes.size(); begin += at_a_time) {
-        const int n = int(std::min(nodes.size() - begin, size_t(at_a_time)));
+      for (int64_t begin = 0; begin < nodes.size(); begin += at_a_time) {
+        const int n = int(std::min<int64_t>(nodes.size() - begin, at_a_time));
         ask(level, &nodes[begin], n);
         if (!next) continue;
+        next->room(4 * n);
         for (int k = 0; k < n; ++k) {
-          Node& node = nodes[begin + size_t(k)];
-          const T* w = node.weight;
-          node.is_divided = level + 1 < s_.initial_depth ||
-                            block_variance(w[0], w[1], w[2], w[3]) > division_threshold_;
+          Node& node = nodes[begin + k];
           if (node.is_divided || s_.is_eager) open(node, level, source_y, *next);
         }
       }
@@ -167,30 +171,41 @@ class RuleEs {
   }
   void ask(int level, Node* nodes, int n) {
     Quad quads[Field<T>::quads_at_a_time];
+    uint8_t varies[Field<T>::quads_at_a_time];
     for (int k = 0; k < n; ++k) quads[k] = nodes[k].quad;
     Field<T>& field = work_.field;
     field.ask(level, quads, n);
-    const bool has_leo = work_.query.num_outputs() > 1;
+    const T *w0 = field.weight(), *w1 = w0 + field.stride(), *w2 = w1 + field.stride(), *w3 = w2 + field.stride();
+    for (int k = 0; k < n; ++k) varies[k] = block_variance(w0[k], w1[k], w2[k], w3[k]) > division_threshold_;
+    const bool is_always_divided = level < s_.depth && level + 1 < s_.initial_depth;
     for (int k = 0; k < n; ++k) {
       Node& node = nodes[k];
-      for (int m = 0; m < 4; ++m) {
-        const int lane = m * field.stride() + k;
-        node.weight[m] = field.weight()[lane];
-        node.is_permitted[m] = !has_leo || field.is_permitted(lane);
-      }
+      node.weight[0] = w0[k], node.weight[1] = w1[k], node.weight[2] = w2[k], node.weight[3] = w3[k];
+      node.permitted = 15;
+      node.opened = 0;
+      node.is_divided = is_always_divided || (level < s_.depth && varies[k]);
       node.is_reached = level == 0;
     }
+    if (work_.query.num_outputs() < 2) return;
+    for (int k = 0; k < n; ++k) {
+      nodes[k].permitted = 0;
+      for (int m = 0; m < 4; ++m) nodes[k].permitted |= uint8_t(field.is_permitted(m * field.stride() + k) << m);
+    }
   }
-  void open(Node& node, int level, double source_y, std::vector<Node>& next) {
+  // The next level has room.
+  void open(Node& node, int level, double source_y, Buffer<Node>& next) {
     node.first_child = int32_t(next.size());
     const double side = power_of_two(-level);
+    const int32_t i = 2 * node.quad.i, j = 2 * node.quad.j;
+    const auto is_seen = [&](int32_t row) { return !is_upper_part_ || (row + 1) * side - 1.0 > source_y; };
+    const bool is_lower_seen = is_seen(j), is_upper_seen = is_seen(j + 1);
+    Node* child = next.data() + next.size();
     for (int m = 0; m < 4; ++m) {
-      const int32_t i = 2 * node.quad.i + (m >> 1), j = 2 * node.quad.j + (m & 1);
-      if (is_upper_part_ && !((j + 1) * side - 1.0 > source_y)) continue;
+      if (!(m & 1 ? is_upper_seen : is_lower_seen)) continue;
       node.opened |= uint8_t(1 << m);
-      next.push_back(Node{});
-      next.back().quad = {i, j};
+      (child++)->quad = {i + (m >> 1), j + (m & 1)};
     }
+    next.grow(child - (next.data() + next.size()));
   }
   void check_level(int level, int64_t num) const {
     constexpr int64_t quad_bytes = 320;
@@ -206,36 +221,82 @@ class RuleEs {
       auto* below = level + 1 < num_levels_ ? &tree_[size_t(level + 1)] : nullptr;
       // Leaves that a cell of this level has at most.
       const double most = power_of_two(2 * (s_.depth - level));
-      for (const Node& node : tree_[size_t(level)].nodes) {
+      const Rows rows = allowed_rows(level);
+      candidates_.room(4 * tree_[size_t(level)].nodes.size());
+      for (const Node& node : tree_[size_t(level)].nodes.all()) {
         if (!node.is_reached) continue;
+        unsigned considered = 15;
         int32_t child = node.first_child;
-        for (int m = 0; m < 4; ++m) {
-          if (node.is_divided && node.opened >> m & 1) {
-            const Leaves& leaves = below->leaves[size_t(child)];
+        for (int m = 0; node.is_divided && m < 4; ++m) {
+          if (node.opened >> m & 1) {
+            const Leaves& leaves = below->leaves[child];
             bool is_above = leaves.deviation / leaves.total > s_.variance_threshold;
             if (leaves.is_incomplete) {
               // Squared deviations only become more; a margin for the rounding of sums.
               is_above = leaves.deviation > (1.0 + 1e-9) * s_.variance_threshold * most;
               if (!is_above) return false;
             }
-            below->nodes[size_t(child++)].is_reached = is_above;
-            if (is_above) continue;
+            below->nodes[child++].is_reached = is_above;
+            considered &= ~(unsigned(is_above) << m);
           }
-          consider(node, level, m);
         }
+        consider(node, level, considered & rows.members(node.quad.j));
       }
     }
     return true;
   }
-  void consider(const Node& node, int level, int m) {
-    const T w = node.weight[m];
-    if (w == T(0) || !node.is_permitted[m]) return;
-    const bool differs_across = std::fabs(w - node.weight[m ^ 2]) > band_threshold_;
-    const bool differs_along = std::fabs(w - node.weight[m ^ 1]) > band_threshold_;
-    if (!differs_across && !differs_along) return;
-    const Cell cell{level, 2 * node.quad.i + (m >> 1), 2 * node.quad.j + (m & 1)};
-    if (!work_.field.allows(upwards, cell)) return;
-    candidates_.push_back({cell, w, differs_across, differs_along, false});
+  // Members that differ from their sibling along x, and along y, as bits.
+  struct Bands {
+    uint8_t across, along;
+  };
+  Bands bands_of(const Node& node) const {
+    const T* w = node.weight;
+    const auto differs = [&](T a, T b) { return std::fabs(a - b) > band_threshold_; };
+    return {uint8_t(differs(w[0], w[2]) * 5 | differs(w[1], w[3]) * 10),
+            uint8_t(differs(w[0], w[1]) * 3 | differs(w[2], w[3]) * 12)};
+  }
+  // Rows of a level that links from, or to, the point may lead upwards to, or from.
+  struct Rows {
+    int32_t first, last;
+
+    // Of a quad in row j of the level above, as bits.
+    unsigned members(int32_t j) const {
+      const auto is_in = [&](int32_t row) { return row >= first && row <= last; };
+      return unsigned(is_in(2 * j)) * 5 | unsigned(is_in(2 * j + 1)) * 10;
+    }
+  };
+  Rows allowed_rows(int level) const {
+    const FixedPoint& point = work_.field.point();
+    const int32_t num = int32_t{2} << level;
+    // A first guess of the row that the point lies in, and a look at its neighbours.
+    const double guess = (point.y + 1.0) * 0.5 * num;
+    int32_t row = int32_t(std::clamp(guess, 0.0, double(num - 1)));
+    const auto is_allowed = [&](int32_t j) {
+      const double y = Field<T>::centre(j, level);
+      return point.is_outgoing ? y > point.y : y < point.y;
+    };
+    if (point.is_outgoing) {
+      row = std::max(row - 1, 0);
+      while (row < num && !is_allowed(row)) ++row;
+      return {row, num - 1};
+    }
+    row = std::min(row + 1, num - 1);
+    while (row >= 0 && !is_allowed(row)) --row;
+    return {0, row};
+  }
+  void consider(const Node& node, int level, unsigned members) {
+    const Bands bands = bands_of(node);
+    const T* w = node.weight;
+    const unsigned linked = unsigned(w[0] != T(0)) | unsigned(w[1] != T(0)) << 1 | unsigned(w[2] != T(0)) << 2 |
+                            unsigned(w[3] != T(0)) << 3;
+    members &= unsigned(bands.across | bands.along) & node.permitted & linked;
+    Candidate<T>* to = candidates_.data() + candidates_.size();  // there is room
+    for (; members; members &= members - 1) {
+      const int m = std::countr_zero(members);
+      const Cell cell{level, 2 * node.quad.i + (m >> 1), 2 * node.quad.j + (m & 1)};
+      *to++ = {cell, w[m], bool(bands.across >> m & 1), bool(bands.along >> m & 1), false};
+    }
+    candidates_.grow(to - (candidates_.data() + candidates_.size()));
   }
   // Leaves summed up from the bottom, in double; the mean is taken relative to the first
   // member, so that equal leaves have variance 0 exactly.
@@ -243,9 +304,19 @@ class RuleEs {
     for (int level = num_levels_ - 1; level > 0; --level) {
       Level& here = tree_[size_t(level)];
       const Level* below = level + 1 < num_levels_ ? &tree_[size_t(level + 1)] : nullptr;
-      here.leaves.resize(here.nodes.size());
-      for (size_t k = 0; k < here.nodes.size(); ++k) here.leaves[k] = pooled(here.nodes[k], below);
+      here.leaves.clear();
+      Leaves* leaves = here.leaves.room(here.nodes.size());
+      here.leaves.grow(here.nodes.size());
+      for (const Node& node : here.nodes.all()) *leaves++ = node.is_divided ? pooled(node, below) : members(node);
     }
+  }
+  // The same for a quad whose members are leaves: 1, times anything, changes no bit.
+  static Leaves members(const Node& node) {
+    double m[4], deviation[4];
+    for (int a = 0; a < 4; ++a) m[a] = double(node.weight[a]);
+    const double centre = m[0] + (((m[1] - m[0]) + (m[2] - m[0])) + (m[3] - m[0])) * 0.25;
+    for (int a = 0; a < 4; ++a) deviation[a] = (m[a] - centre) * (m[a] - centre);
+    return {4.0, centre, ((deviation[0] + deviation[1]) + deviation[2]) + deviation[3], false};
   }
   static Leaves pooled(const Node& node, const Level* below) {
     double n[4], m[4], s[4];
@@ -253,9 +324,8 @@ class RuleEs {
     int32_t child = node.first_child;
     for (int a = 0; a < 4; ++a) {
       n[a] = 1.0, m[a] = double(node.weight[a]), s[a] = 0.0;
-      if (!node.is_divided) continue;
       if (node.opened >> a & 1) {
-        const Leaves& leaves = below->leaves[size_t(child++)];
+        const Leaves& leaves = below->leaves[child++];
         n[a] = leaves.total, m[a] = leaves.mean, s[a] = leaves.deviation;
         is_incomplete |= leaves.is_incomplete;
       } else {
@@ -402,7 +472,7 @@ class RuleEs {
   std::vector<Level> tree_;
   int num_levels_ = 0;
   bool is_upper_part_ = false;
-  std::vector<Candidate<T>> candidates_;
+  Buffer<Candidate<T>> candidates_;
   Spool<Link> links_;
   std::vector<Source> sources_;
   std::vector<OutputLink> output_links_;

@@ -127,6 +127,8 @@ class Engine:
 
     def __init__(self, module: ModuleType) -> None:
         self.module: Any = module
+        # What networks took is used again: new memory costs more than new networks.
+        self._memory = self.module.MemoryPool()
 
     def discover(
         self,
@@ -151,6 +153,7 @@ class Engine:
             layout,
             rule,
             settings,
+            self._memory,
             num_threads,
             open_scratch,
             on_progress,

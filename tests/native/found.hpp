@@ -71,6 +71,7 @@ struct Means {
   int64_t budget = int64_t{1} << 30;
   OpenScratch open_scratch = open_nameless;
   Poll poll = nullptr;
+  mutable MemoryPool memory = {};
 };
 
 template <class T, class Settings>
@@ -79,7 +80,7 @@ Run run_discovery(const Programs<T>& programs, const Layout& layout, const Setti
   settings.memory_budget = means.budget;
   Workers workers(means.num_threads, means.poll);
   std::unique_ptr<Discovered<T>> found;
-  const Refusal refusal = discover(programs, layout, rule, settings, means.open_scratch, workers, found);
+  const Refusal refusal = discover(programs, layout, rule, settings, means.open_scratch, means.memory, workers, found);
   const bool is_whole = refusal.kind == RefusalKind::none && !workers.was_stopped();
   Run run = is_whole ? read(*found) : Run{};
   run.refusal = refusal;

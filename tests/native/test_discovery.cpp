@@ -118,9 +118,32 @@ void test_denormals() {
         "hyperneat flushes denormals");
 }
 
+// Memory of a discovery before, larger or smaller than what is needed, changes nothing;
+// nor does a limit that lets none of it stay.
+template <class T>
+void test_memory_is_used_again() {
+  Random random(5);
+  const Terminals terminals = layout(0, 2);
+  const EmrSettings emr{3, 1, 0, forward | backward | lateral | self, 0.001, 0.01, 0.0, false, false, false};
+  const DiscoverySettings settings = settings_of(random, 3);
+  const auto few = random_population<T>(random, 3, five, 1, false);
+  const auto many = random_population<T>(random, 16, five, 1, false);
+  for (const int num_threads : {1, 3}) {
+    for (const int64_t budget : {int64_t{1} << 30, int64_t{1} << 22}) {
+      const Means kept{num_threads, budget};
+      for (const auto* population : {&few, &many, &few, &many}) {
+        const Run again = run_discovery(population->view(), terminals.view(), emr, settings, kept);
+        const Run fresh = run_discovery(population->view(), terminals.view(), emr, settings, {});
+        check(again.bytes == fresh.bytes, "memory that is used again, " + std::to_string(num_threads) + " threads");
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void test_discovery() {
+  test_memory_is_used_again<float>(), test_memory_is_used_again<double>();
   test_rules<float>(), test_rules<double>();
   test_fixed<float>(), test_fixed<double>();
   test_empty<float>(), test_empty<double>();
