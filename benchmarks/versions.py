@@ -304,7 +304,9 @@ def measure(old: Path, arguments: argparse.Namespace) -> None:
             every = len(os.sched_getaffinity(0))
             in_version(HERE, every, "--work", "evolve", "--folder", folder)
             for row in warm:
-                for cores in arguments.cores:
+                # The deep ones take minutes: they run on all cores only.
+                is_deep = row.endswith("deep")
+                for cores in arguments.cores[-1:] if is_deep else arguments.cores:
                     compare(sheet, old, row, cores, folder, arguments.repeats)
     if "start" in rows:
         sheet.begin(
