@@ -306,6 +306,8 @@ bool has_fma() {
 NB_MODULE(SUBSTRAX_MODULE, m) {
   using namespace substrax;
   m.doc() = "substrax's engine for CPUs; used by substrax, not by its users.";
+  // What a traceback still holds when the interpreter ends is no leak to be told of.
+  nb::set_leak_warnings(false);
   m.def("has_fma", &has_fma);
   nb::class_<HeldLayout>(m, "Layout")
       .def_static(

@@ -85,6 +85,11 @@ def use_cache() -> None:
             _watch.start()
 
 
+def num_cache_hits() -> int:
+    """How often JAX found what it needed; counted from `use_cache` on."""
+    return 0 if _watch is None else _watch.num_hits
+
+
 def tell_if_rejected() -> None:
     """Says, once in a process, that JAX compiled what it had kept already."""
     if _watch is not None:
@@ -105,7 +110,7 @@ class _Watch:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._known = self._entries()
-        self._num_hits = self._num_misses = self._num_looked_at = 0
+        self.num_hits = self._num_misses = self._num_looked_at = 0
         self._is_doubtful = self._is_told = False
 
     def start(self) -> None:
@@ -123,7 +128,7 @@ class _Watch:
 
     def count(self, event: str, **kwargs: str | int) -> None:
         """Takes an event that JAX reports."""
-        self._num_hits += event == "/jax/compilation_cache/cache_hits"
+        self.num_hits += event == "/jax/compilation_cache/cache_hits"
         self._num_misses += event == "/jax/compilation_cache/cache_misses"
 
     def take_warning(self, message: str) -> None:
@@ -139,7 +144,7 @@ class _Watch:
     def tell_if_rejected(self) -> None:
         """Says that entries are rejected if this is how it looks."""
         num_misses = self._num_misses
-        if self._is_told or self._is_doubtful or self._num_hits:
+        if self._is_told or self._is_doubtful or self.num_hits:
             return
         if num_misses > self._num_looked_at:
             self._num_looked_at = num_misses

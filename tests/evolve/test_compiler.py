@@ -87,10 +87,8 @@ def test_other_shapes_and_settings_are_other_programs(folder, monkeypatch):
     function(X)
     function(X[:2])
     assert len(list(folder.iterdir())) == 2
-    _programs._surroundings.cache_clear()
     monkeypatch.setattr(_programs, "_source_digest", lambda: "another version")
     kept_double()(X)
-    _programs._surroundings.cache_clear()
     assert len(list(folder.iterdir())) == 3
 
 
@@ -106,6 +104,28 @@ def test_a_damaged_program_is_compiled_and_written_anew(folder, damage):
     (path,) = folder.iterdir()
     assert path.stat().st_size > 7
     assert _programs.Entry(path).load((X,), lambda: jax.tree.structure({"twice": 0}))
+
+
+def test_what_jax_loaded_from_its_cache_is_not_written_again(folder, monkeypatch):
+    hits = iter([0, 1])
+    monkeypatch.setattr(_compiler, "num_cache_hits", lambda: next(hits))
+    assert answer(kept_double()) == [0.0, 2.0, 4.0]
+    assert not folder.exists()
+
+
+def test_a_program_that_does_not_run_is_compiled_anew(folder, monkeypatch):
+    kept_double()(X)
+
+    def load(*args):
+        def fail(x):
+            raise jax.errors.JaxRuntimeError("a part is missing")
+
+        return fail
+
+    from jax.experimental import serialize_executable
+
+    monkeypatch.setattr(serialize_executable, "deserialize_and_load", load)
+    assert answer(kept_double()) == [0.0, 2.0, 4.0]
 
 
 def test_without_a_cache_nothing_is_written(folder, monkeypatch):

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 import jax
 
+from .._compile_cache import num_cache_hits
 from . import _programs
 
 Result = TypeVar("Result")
@@ -52,7 +53,7 @@ class Compiled(Generic[Result]):
     def __call__(self, *arguments: Any) -> Result:
         leaves, structure = jax.tree.flatten(arguments)
         kinds = tuple(map(jax.typeof, leaves))
-        where = (jax.default_backend(), structure, kinds)
+        where = (jax.default_backend(), _programs.float_type(), structure, kinds)
         program = self._programs.get(where)
         if program is None:
             program = self._programs[where] = self._make(arguments)
@@ -60,13 +61,19 @@ class Compiled(Generic[Result]):
 
     def _make(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         options = compiler_options(jax.default_backend())
-        jitted = jax.jit(self.function, compiler_options=options)
         name, like = self.function.__name__, self.like
         entry = None if like is None else _programs.find(name, arguments, options)
         if like is None or entry is None:
-            return jitted
+            return jax.jit(self.function, compiler_options=options)
         program = entry.load(arguments, lambda: jax.tree.structure(like(*arguments)))
         if program is None:
+            # By a name of its own, so that JAX's cache has it only if it was kept here.
+            named = lambda *args: self.function(*args)
+            named.__name__ = entry.name
+            before = num_cache_hits()
+            jitted = jax.jit(named, compiler_options=options)
             program = jitted.lower(*arguments).compile()
-            entry.keep(program)
+            # What JAX loaded from its cache cannot be written again: parts are gone.
+            if num_cache_hits() == before:
+                entry.keep(program)
         return program

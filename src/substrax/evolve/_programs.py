@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from .._compile_cache import own_folder
 from ._files import write_atomically
@@ -44,6 +45,7 @@ class Entry:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.name = path.stem.replace("-", "_")
 
     def load(
         self, arguments: tuple[Any, ...], out_tree: Callable[[], Any]
@@ -60,6 +62,8 @@ class Entry:
             program = serialize_executable.deserialize_and_load(
                 payload, in_tree, out_tree()
             )
+            # Some faults show only when it runs. It is pure, so once more does no harm.
+            jax.block_until_ready(program(*arguments))
             os.utime(self.path)
         except FileNotFoundError:
             return None
@@ -92,8 +96,20 @@ def _forget_oldest(folder: Path) -> None:
 
 
 def _is_supported() -> bool:
-    # Elsewhere nobody has tried it; several devices would have to be named.
-    return jax.default_backend() == "cpu" and len(jax.devices()) == 1
+    # Elsewhere nobody has tried it; several devices would have to be named. Whoever
+    # debugs wants JAX to look at what it runs.
+    is_debugging = any(
+        jax.config.values[name]
+        for name in ("jax_disable_jit", "jax_debug_nans", "jax_debug_infs")
+    )
+    return (
+        jax.default_backend() == "cpu" and len(jax.devices()) == 1 and not is_debugging
+    )
+
+
+def float_type() -> str:
+    """What floats are at present: 64-bit ones can be switched on for a while."""
+    return str(jnp.result_type(float))
 
 
 def _describe(arguments: tuple[Any, ...]) -> str:
@@ -103,7 +119,6 @@ def _describe(arguments: tuple[Any, ...]) -> str:
     return f"{structure} {kinds}"
 
 
-@functools.cache
 def _surroundings() -> tuple[Any, ...]:
     """All else that a program depends on."""
     values = jax.config.values
@@ -113,10 +128,12 @@ def _surroundings() -> tuple[Any, ...]:
         platform.python_version(),
         [importlib.metadata.version(x) for x in ("jax", "jaxlib", "equinox")],
         os.environ.get("XLA_FLAGS", ""),
+        float_type(),
         [(name, str(values[name])) for name in names],
     )
 
 
+@functools.cache
 def _source_digest() -> str:
     """Of the package that evolves: another version of it is another program."""
     digest = hashlib.sha256()
