@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "memory_pool.hpp"
 
@@ -21,6 +22,13 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(MemoryPool& pool) : pool_(&pool) {}
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    Buffer(std::move(other)).swap(*this);
+    return *this;
+  }
 
   int64_t size() const { return size_; }
   int64_t num_bytes() const { return size_ * int64_t(sizeof(T)); }
@@ -34,10 +42,11 @@ class Buffer {
   // Room for n more behind the end; `grow` says how many of them were written.
   T* room(int64_t n) {
     if (size_ + n > capacity_) {
-      capacity_ = std::max(size_ + n, 2 * capacity_);
-      auto larger = allocate();
+      int64_t capacity = std::max(size_ + n, 2 * capacity_);
+      auto larger = allocate(capacity);
       if (size_) std::memcpy(larger.get(), data(), size_t(num_bytes()));
       data_ = std::move(larger);
+      capacity_ = capacity;
     }
     return data() + size_;
   }
@@ -46,20 +55,19 @@ class Buffer {
     *room(1) = value;
     grow(1);
   }
-  void shrink(int64_t size) { size_ = size; }
-  void release() {
-    data_.reset();
-    size_ = capacity_ = 0;
-  }
 
  private:
-  // Room for `capacity_` numbers, or more if a block of the pool has it.
-  std::shared_ptr<T[]> allocate() {
-    if (!pool_) return std::make_unique_for_overwrite<T[]>(size_t(capacity_));
-    auto block = pool_->take(size_t(capacity_) * sizeof(T));
+  // Room for so many numbers, or for more if a block of the pool has it.
+  std::shared_ptr<T[]> allocate(int64_t& capacity) {
+    if (!pool_) return std::make_unique_for_overwrite<T[]>(size_t(capacity));
+    auto block = pool_->take(size_t(capacity) * sizeof(T));
     block->commit(block->size());
-    capacity_ = int64_t(block->size() / sizeof(T));
+    capacity = int64_t(block->size() / sizeof(T));
     return {block, static_cast<T*>(block->data())};
+  }
+  void swap(Buffer& other) noexcept {
+    std::swap(pool_, other.pool_), data_.swap(other.data_);
+    std::swap(size_, other.size_), std::swap(capacity_, other.capacity_);
   }
 
   MemoryPool* pool_ = nullptr;

@@ -61,14 +61,14 @@ class Discovery {
         memory_(memory),
         workers_(workers),
         turns_(workers.stop()),
-        result_(std::make_unique<Discovered<T>>(settings.memory_budget / 4, open_scratch, memory)) {
+        result_(std::make_unique<Discovered<T>>(settings.memory_budget / 8, open_scratch, memory)) {
     const int num = programs.num_genomes(), threads = workers.num_threads();
     result_->counts.resize(size_t(num));
     run_length_ = std::clamp(num / (16 * threads), 1, 16);
     num_runs_ = (num + run_length_ - 1) / run_length_;
     result_->nodes.resize(size_t(num_runs_));
     const int64_t share = settings.memory_budget / threads;
-    limits_ = {std::max<int64_t>(share / 2, 1 << 24), std::max<int64_t>(share / 2, int64_t{320} << 20), share / 8};
+    limits_ = {std::max<int64_t>(share / 2, 1 << 24), std::max<int64_t>(share / 2, int64_t{320} << 20), share / 16};
     max_links_ = std::max<int64_t>(1 << 14, share / 16 / int64_t(2 * sizeof(int32_t) + sizeof(T)));
     // Finished runs wait in memory that is used again and again: little of it stays in
     // the cache, and every new page has a price.

@@ -21,8 +21,8 @@ namespace substrax {
 template <class T>
 class LinkStore {
  public:
-  LinkStore(int64_t limit_bytes, OpenScratch open_scratch, MemoryPool& memory)
-      : max_links_(limit_bytes / link_bytes), open_scratch_(std::move(open_scratch)), pool_(memory) {}
+  LinkStore(int64_t limit_bytes, const OpenScratch& open_scratch, MemoryPool& memory)
+      : max_links_(limit_bytes / link_bytes), open_scratch_(open_scratch), pool_(memory) {}
 
   int64_t size() const { return size_; }
   bool is_on_disk() const { return files_[0].is_open(); }
@@ -43,11 +43,10 @@ class LinkStore {
   void put(int64_t begin, const Links<T>& links) {
     if (!links.size()) return;
     const void* column[] = {links.source.data(), links.target.data(), links.weight.data()};
-    {
-      std::shared_lock guard(mode_);
-      if (!is_on_disk()) return copy(begin, column, links.size());
-    }
-    std::unique_lock guard(mode_);
+    std::shared_lock guard(mode_);
+    if (!is_on_disk()) return copy(begin, column, links.size());
+    std::unique_lock alone(file_mutex_, std::defer_lock);
+    if (!ScratchFile::is_shareable) alone.lock();
     for (int c = 0; c < 3; ++c)
       files_[c].write(column[c], links.size() * width(c), begin * width(c));
   }
@@ -67,10 +66,10 @@ class LinkStore {
 
   void make_room(int c, int64_t written) {
     const size_t needed = size_t(size_ * width(c)), most = size_t(max_links_ * width(c));
-    if (!memory_[c]) memory_[c] = pool_.take_largest(most);
+    if (!memory_[c]) memory_[c] = pool_.take_largest(most, needed);
     if (memory_[c]->size() < needed) {
       std::unique_lock guard(mode_);  // nobody writes into memory that is given up
-      auto larger = pool_.make(most);
+      auto larger = pool_.make(most, needed);
       larger->commit(needed);
       std::memcpy(larger->data(), memory_[c]->data(), size_t(written * width(c)));
       memory_[c] = std::move(larger);
@@ -93,9 +92,10 @@ class LinkStore {
   }
 
   int64_t max_links_, size_ = 0;
-  OpenScratch open_scratch_;
+  const OpenScratch& open_scratch_;
   MemoryPool& pool_;
-  std::shared_mutex mode_;  // shared by those who write into memory
+  std::shared_mutex mode_;  // shared by those who write, each to a place of its own
+  std::mutex file_mutex_;
   std::shared_ptr<Reservation> memory_[3];
   ScratchFile files_[3];
 };

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "reservation.hpp"
@@ -28,15 +29,24 @@ class MemoryPool {
   Block take(size_t num_bytes) {
     const size_t size = std::bit_ceil(std::max(num_bytes, least));
     auto block = state_->find([size](size_t has) { return has >= size; });
-    return block ? shared(std::move(block)) : make(size);
+    return block ? shared(std::move(block)) : make(size, size);
   }
-  // The largest block that is kept; if none is, a new one of so many bytes.
-  Block take_largest(size_t otherwise) {
+  // The largest block that is kept; if none is, a new one.
+  Block take_largest(size_t wanted, size_t needed) {
     auto block = state_->find([](size_t) { return true; }, true);
-    return block ? shared(std::move(block)) : make(otherwise);
+    return block ? shared(std::move(block)) : make(wanted, needed);
   }
-  // A new block.
-  Block make(size_t num_bytes) { return shared(std::make_unique<Reservation>(num_bytes)); }
+  // A new block of as many bytes as are wanted, or fewer where a process may not reserve
+  // so many.
+  Block make(size_t wanted, size_t needed) {
+    for (;; wanted /= 4) {
+      try {
+        return shared(std::make_unique<Reservation>(wanted));
+      } catch (const std::bad_alloc&) {
+        if (wanted / 4 < needed || wanted < least) throw;
+      }
+    }
+  }
 
  private:
   static constexpr size_t least = size_t{1} << 16;
@@ -58,12 +68,18 @@ class MemoryPool {
       num_bytes -= block->size();
       return block;
     }
-    void give(std::unique_ptr<Reservation> block) {
+    void give(std::unique_ptr<Reservation> block) noexcept {
       std::lock_guard guard(mutex);
-      if (num_bytes + block->size() > max_bytes) return;
-      num_bytes += block->size();
-      const auto at = std::find_if(kept.begin(), kept.end(), [&](auto& b) { return b->size() >= block->size(); });
+      const size_t size = block->size();
+      if (num_bytes + size > max_bytes) return;
+      try {
+        kept.reserve(kept.size() + 1);
+      } catch (const std::bad_alloc&) {
+        return;
+      }
+      const auto at = std::find_if(kept.begin(), kept.end(), [&](auto& b) { return b->size() >= size; });
       kept.insert(at, std::move(block));
+      num_bytes += size;
     }
     void limit(size_t bytes) {
       std::lock_guard guard(mutex);

@@ -10,7 +10,6 @@ enum class RefusalKind : int {
   too_many_positions,   // number: positions of one genome
   quadtree_too_large,   // number: blocks of a level; level: that level
   scratch_failed,       // number: errno
-  network_too_large,    // number: nodes
 };
 
 struct Refusal {

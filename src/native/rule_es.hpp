@@ -334,8 +334,10 @@ class RuleEs {
       }
     }
     const double total = ((n[0] + n[1]) + n[2]) + n[3];
-    const double shift = n[1] * (m[1] - m[0]) + n[2] * (m[2] - m[0]) + n[3] * (m[3] - m[0]);
-    const double centre = m[0] + shift / total;
+    // Relative to one that counts, which is the first unless nobody looked there.
+    const double origin = m[n[0] > 0 ? 0 : std::countr_zero(unsigned(node.opened) | 8)];
+    const double shift = n[1] * (m[1] - origin) + n[2] * (m[2] - origin) + n[3] * (m[3] - origin);
+    const double centre = origin + shift / total;
     double deviation[4];
     for (int a = 0; a < 4; ++a) deviation[a] = s[a] + n[a] * ((m[a] - centre) * (m[a] - centre));
     return {total, centre, ((deviation[0] + deviation[1]) + deviation[2]) + deviation[3], is_incomplete};

@@ -31,6 +31,13 @@ class ScratchFile {
   }
   ~ScratchFile() { close(); }
 
+  // Whether several threads may write at a time, each to a place of its own.
+#ifdef _WIN32
+  static constexpr bool is_shareable = false;
+#else
+  static constexpr bool is_shareable = true;
+#endif
+
   bool is_open() const { return descriptor_ >= 0; }
   void open(const OpenScratch& open_scratch) { descriptor_ = open_scratch(); }
   // Hands over the descriptor.

@@ -47,7 +47,9 @@ def _processor() -> str:
     """A short name for this kind of processor: compiled code is made for one."""
     info = Path("/proc/cpuinfo")
     first = info.read_text().partition("\n\n")[0] if info.exists() else ""
-    kept = [x for x in first.splitlines() if x.startswith(("model name", "flags"))]
+    # The last three are what ARM's processors are told apart by.
+    names = ("model name", "flags", "Features", "CPU implementer", "CPU part")
+    kept = [x for x in first.splitlines() if x.startswith(names)]
     text = "\n".join([platform.machine(), platform.processor(), *kept])
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -185,14 +185,16 @@ def joined(arrays: list[np.ndarray], limit: int, folder: Path | None) -> np.ndar
     if sum(a.nbytes for a in arrays) <= limit:
         return np.concatenate(arrays)
     first, dtype = arrays[0], np.result_type(*arrays)
+    descriptor = open_scratch(folder)
     try:
-        with os.fdopen(os.dup(descriptor := open_scratch(folder)), "wb") as file:
+        with os.fdopen(os.dup(descriptor), "wb") as file:
             for array in arrays:
                 for begin in range(0, len(array), _ROWS_AT_A_TIME):
                     some = array[begin : begin + _ROWS_AT_A_TIME]
                     file.write(some.astype(dtype, copy=False).tobytes())
                     forget_pages(array)
     except OSError as error:
+        os.close(descriptor)  # what was written is gone with it
         raise scratch_error(error, folder) from error
     num = sum(a.size for a in arrays)
     return map_scratch(descriptor, dtype, num).reshape(-1, *first.shape[1:])

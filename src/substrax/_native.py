@@ -107,9 +107,7 @@ def _warn_once(sentence: str) -> None:
 
 
 # Kinds of refusals, as in src/native/refusal.hpp.
-_TOO_MANY_POSITIONS, _QUADTREE_TOO_LARGE, _SCRATCH_FAILED, _NETWORK_TOO_LARGE = range(
-    1, 5
-)
+_TOO_MANY_POSITIONS, _QUADTREE_TOO_LARGE, _SCRATCH_FAILED = range(1, 4)
 _POSITION_BYTES = 256
 
 
@@ -205,15 +203,15 @@ def _refuse(kind: int, number: int, level: int, budget: int, scratch: Any) -> No
     if kind == _QUADTREE_TOO_LARGE:
         raise ValueError(
             f"one quadtree has {number:,} blocks at level {level}, more than "
-            "memory_budget allows to keep. Raise memory_budget, lower depth, or raise "
-            "division_threshold."
+            "one thread may keep. Raise memory_budget, use fewer threads, lower depth, "
+            "or (strategy frontier) raise division_threshold."
         )
     assert kind == _TOO_MANY_POSITIONS, kind
     raise ValueError(
         f"one genome has {number:,} positions, which take about "
         f"{show_bytes(number * _POSITION_BYTES)} while its links are found, more than "
-        f"its share of memory_budget ({show_bytes(budget)}) allows. Raise "
-        "memory_budget, lower depth, or raise variance_threshold."
+        f"one thread's share of memory_budget ({show_bytes(budget)}) allows. Raise "
+        "memory_budget, use fewer threads, lower depth, or raise variance_threshold."
     )
 
 

@@ -24,7 +24,7 @@ void compare(const Programs<T>& programs, const Layout& layout, const Settings& 
     const Run run = run_discovery(programs, layout, rule, settings, some);
     check(run.bytes == first.bytes, what + " is the same with other threads and budgets");
     check(run.num_queries == first.num_queries, what + " takes as many queries");
-    check(run.is_on_disk == (run.num_links > some.budget / 4 / int64_t(8 + sizeof(T))), what + " goes to the disk");
+    check(run.is_on_disk == (run.num_links > some.budget / 8 / int64_t(8 + sizeof(T))), what + " goes to the disk");
   }
 }
 

@@ -53,7 +53,7 @@ class Compiled(Generic[Result]):
     def __call__(self, *arguments: Any) -> Result:
         leaves, structure = jax.tree.flatten(arguments)
         kinds = tuple(map(jax.typeof, leaves))
-        where = (jax.default_backend(), _programs.float_type(), structure, kinds)
+        where = (_programs.state_of_jax(), structure, kinds)
         program = self._programs.get(where)
         if program is None:
             program = self._programs[where] = self._make(arguments)

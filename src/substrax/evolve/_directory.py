@@ -107,11 +107,6 @@ class RunDirectory:
                 "anew from the last checkpoint."
             ) from error
 
-    @property
-    def report_path(self) -> Path:
-        """Where the report is, or would be."""
-        return self.path / "report" / "index.html"
-
     # writing, by the one process that holds the lock
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Compiled programs, kept whole between processes, so that a start traces nothing.
+"""Compiled programs, kept whole between processes, so that a start need not trace.
 
 JAX's own cache saves the compiler's work, but a function has to be traced and lowered
 before its entry can be looked up, which takes a second for `tell`. Entries here are
@@ -9,6 +9,7 @@ damaged or rejected, a jaxlib that cannot do this), the function is compiled as 
 An entry is machine code, and is trusted as JAX's cache is: both belong to the user.
 """
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -33,7 +35,7 @@ _SUFFIX = ".program"
 def find(name: str, arguments: tuple[Any, ...], options: Any) -> "Entry | None":
     """Where the program of a function for such arguments is, or is to be, kept."""
     folder = own_folder()
-    if folder is None or not _is_supported():
+    if folder is None or not _is_supported() or not _is_ours(arguments):
         return None
     text = repr((name, _describe(arguments), options, _surroundings()))
     digest = hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -54,6 +56,7 @@ class Entry:
         from jax.experimental import serialize_executable
 
         try:
+            _check_owner(self.path)
             content = self.path.read_bytes()
             digest, payload = content[:32], content[32:]
             if hashlib.sha256(payload).digest() != digest:
@@ -64,13 +67,20 @@ class Entry:
             )
             # Some faults show only when it runs. It is pure, so once more does no harm.
             jax.block_until_ready(program(*arguments))
-            os.utime(self.path)
         except FileNotFoundError:
             return None
-        except Exception:  # which one depends on what is wrong; it is written anew
-            self.path.unlink(missing_ok=True)
+        except Exception:  # which one depends on what is wrong
+            self._forget()
             return None
+        with contextlib.suppress(OSError):
+            os.utime(self.path)
         return program
+
+    def _forget(self) -> None:
+        """Removes what does not work, JAX's copy too, so that it is written anew."""
+        for path in (self.path, *self.path.parent.parent.glob(f"jit_{self.name}-*")):
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
 
     def keep(self, program: Any) -> None:
         """Writes a program, if that is possible."""
@@ -92,7 +102,22 @@ class Entry:
 def _forget_oldest(folder: Path) -> None:
     entries = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda p: p.stat().st_mtime)
     for path in entries[:-MAX_ENTRIES]:
-        path.unlink(missing_ok=True)
+        Entry(path)._forget()
+
+
+def _check_owner(path: Path) -> None:
+    """Refuses what others could have written: loading a program means to run it."""
+    if os.name != "posix":
+        return
+    for place in (path, path.parent):
+        facts = place.stat()
+        if facts.st_uid != os.geteuid() or facts.st_mode & 0o022:
+            raise PermissionError(f"{place} can be written by others.")
+
+
+def state_of_jax() -> tuple[Any, ...]:
+    """What may change while a process runs, and another program is needed then."""
+    return (jax.default_backend(), float_type(), own_folder(), _is_supported())
 
 
 def _is_supported() -> bool:
@@ -105,6 +130,12 @@ def _is_supported() -> bool:
     return (
         jax.default_backend() == "cpu" and len(jax.devices()) == 1 and not is_debugging
     )
+
+
+def _is_ours(arguments: tuple[Any, ...]) -> bool:
+    """Whether all code comes from this package, whose source is part of the key."""
+    classes = (type(x) for x in arguments if isinstance(x, eqx.Module))
+    return all(c.__module__.startswith("substrax.") for c in classes)
 
 
 def float_type() -> str:
@@ -135,9 +166,10 @@ def _surroundings() -> tuple[Any, ...]:
 
 @functools.cache
 def _source_digest() -> str:
-    """Of the package that evolves: another version of it is another program."""
+    """Of all that `tell` is made of: another version of it is another program."""
     digest = hashlib.sha256()
     package = Path(__file__).parent.parent
-    for path in sorted([*package.glob("*.py"), *package.glob("neat/*.py")]):
+    parts = ("*.py", "neat/*.py", "cppn/*.py", "evolve/_loop.py", "evolve/_compiler.py")
+    for path in sorted(path for part in parts for path in package.glob(part)):
         digest.update(path.read_bytes())
     return digest.hexdigest()

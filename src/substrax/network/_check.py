@@ -124,10 +124,10 @@ def _check_nodes(n: Networks) -> None:
 
 def _check_links(n: Networks) -> None:
     num_nodes = np.diff(n.node_bounds).astype(np.int64)
-    num_links = np.diff(n.link_bounds).astype(np.int64)
-    network = np.repeat(np.arange(len(n)), num_links)
+    stops = n.link_bounds[1:].astype(np.int64)
     for some in n.link_slices(_LINKS_AT_A_TIME):
-        owner = network[some]
+        # The network that each of these links belongs to.
+        owner = np.searchsorted(stops, np.arange(some.start, some.stop), side="right")
         for name in ("link_source", "link_target"):
             ends = getattr(n, name)[some]
             if ((ends < 0) | (ends >= num_nodes[owner])).any():

@@ -101,7 +101,9 @@ def _threads_that_fit(
 ) -> int:
     """As many as there are, unless the values of nodes would exceed the memory."""
     num_nodes, budget = int(networks.num_nodes.max(initial=1)), resources.budget
-    lanes = min(num_samples, _MAX_LANES)
+    # As src/native/engine_implementation.hpp chooses them.
+    is_wide = num_samples > 32 and networks.dtype == np.float32
+    lanes = 4 if num_samples <= 4 else _MAX_LANES if is_wide else 16
     needed = num_nodes * (_NODE_BYTES + _VALUES * lanes * networks.dtype.itemsize)
     if needed > budget:
         raise ValueError(

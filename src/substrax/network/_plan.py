@@ -194,7 +194,8 @@ def capacity_for(networks: Networks, budget: int) -> Capacity:
     num_nodes = int(networks.num_nodes.max(initial=0))
     num_links = int(networks.num_links.max(initial=0))
     num_ranks = int(networks.node_rank.max(initial=0)) + 1
-    capacity = Capacity()
+    few = 1 << max(len(networks) - 1, 0).bit_length()
+    capacity = Capacity(networks=min(few, Capacity().networks))
     while capacity.ranks <= num_ranks:
         capacity = capacity._replace(ranks=4 * capacity.ranks, links=4 * capacity.links)
     while not capacity.holds(1, num_nodes, num_links):
@@ -297,7 +298,9 @@ def make_plan(networks: Networks, capacity: Capacity) -> Plan:
         bias=padded(networks.node_bias.astype(dtype)),
         activation=padded(networks.node_activation.astype(np.int32)),
         inputs=_pad_rows(inputs, num_rows, dummy),
-        outputs=_pad_rows(outputs, num_rows, dummy),
+        # Rows without a network answer as the first does: a function that goes on until
+        # its network says so must come to an end for them, too.
+        outputs=_pad_rows(outputs, num_rows, outputs[0] if len(outputs) else dummy),
         link_source=link_source,
         link_target=link_target,
         link_weight=link_weight,
@@ -314,7 +317,7 @@ def _stable_argsort(rank: np.ndarray, num_ranks: int) -> np.ndarray:
     return np.argsort(small, kind="stable")
 
 
-def _pad_rows(rows: np.ndarray, length: int, fill: int) -> np.ndarray:
+def _pad_rows(rows: np.ndarray, length: int, fill: int | np.ndarray) -> np.ndarray:
     result = np.full((length, rows.shape[1]), fill, np.int32)
     result[: rows.shape[0]] = rows
     return result
