@@ -34,17 +34,19 @@ THRESHOLDS = st.sampled_from([0.0, 0.001, 0.03, 0.5, 3.0])
         max_size=3,
         unique=True,
     ),
+    dtype=st.sampled_from([np.float32, np.float64]),
 )
-@settings(max_examples=30)
+@settings(max_examples=40)
 def test_what_is_below_a_source_changes_nothing(
-    seed, depth, initial_depth, division, variance, band, inputs
+    seed, depth, initial_depth, division, variance, band, inputs, dtype
 ) -> None:
-    engine = make_engine(draw_cppns(seed, 3), "neat-python", np.float32)
+    engine = make_engine(draw_cppns(seed, 3), "neat-python", dtype)
     layout = Layout(inputs, [[0.0, 1.0]])
     rule = ESRule(depth, min(initial_depth, depth), division, variance, band)
     here = find(engine, layout, rule)
     assert_same_wirings(here, find(engine, layout, rule, strategy="eager"))
-    assert_same_wirings(here, find(engine, layout, rule, engine="device"))
+    if dtype is np.float32:  # in float64 the engines' functions differ in last bits
+        assert_same_wirings(here, find(engine, layout, rule, engine="device"))
 
 
 def test_it_is_not_asked_about() -> None:
