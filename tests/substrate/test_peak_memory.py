@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from tests.substrate.support import draw_cppns, make_engine
 
+from substrax import Resources
 from substrax.decoders import emr_hyperneat, es_hyperneat
 from substrax.network import evaluate
 from substrax.substrate import EMRRule, ESRule, Layout
@@ -24,16 +25,16 @@ def memory(name):
 
 
 def run(depth):
-    layout, budget = Layout.spread(3, 1), "64MiB"
+    layout, resources = Layout.spread(3, 1), Resources(memory_budget="64MiB")
     if sys.argv[1] == "es":
         rule = ESRule(depth, 0, 0.01, 0.001, 0.05)
-        decoder = es_hyperneat(layout, rule, memory_budget=budget)
+        decoder = es_hyperneat(layout, rule)
     else:
         rule = EMRRule(depth, field="weight", variance_threshold=1e-3)
-        decoder = emr_hyperneat(layout, rule, memory_budget=budget)
+        decoder = emr_hyperneat(layout, rule)
     engine = make_engine(draw_cppns(4, 5), decoder.reading.dialect, np.float32)
-    networks = decoder.decode_programs(engine.programs)
-    evaluate(networks, np.ones((4, 3), np.float32))
+    networks = decoder.decode_programs(engine.programs, resources)
+    evaluate(networks, np.ones((4, 3), np.float32), resources=resources)
     return int(networks.num_links.sum())
 
 
