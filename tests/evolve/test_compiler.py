@@ -82,6 +82,23 @@ def test_a_kept_program_is_neither_traced_nor_compiled_again(folder):
     assert compilations.names == []
 
 
+@pytest.mark.skipif(os.name != "posix", reason="files have no such modes elsewhere")
+def test_what_others_could_have_written_is_not_run(folder):
+    before = os.umask(0)  # everybody may write what this process makes
+    try:
+        kept_double()(X)
+    finally:
+        os.umask(before)
+    (path,) = folder.iterdir()
+    load = lambda: _programs.Entry(path).load(
+        (X,), lambda: jax.tree.structure({"twice": 0})
+    )
+    assert load() is not None
+    path.chmod(0o666)
+    assert load() is None
+    assert path.exists()
+
+
 def test_other_shapes_and_settings_are_other_programs(folder, monkeypatch):
     function = kept_double()
     function(X)

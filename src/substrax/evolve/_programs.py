@@ -67,16 +67,16 @@ class Entry:
             )
             # Some faults show only when it runs. It is pure, so once more does no harm.
             jax.block_until_ready(program(*arguments))
-        except FileNotFoundError:
+        except (FileNotFoundError, PermissionError):
             return None
         except Exception:  # which one depends on what is wrong
-            self._forget()
+            self.forget()
             return None
         with contextlib.suppress(OSError):
             os.utime(self.path)
         return program
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """Removes what does not work, JAX's copy too, so that it is written anew."""
         for path in (self.path, *self.path.parent.parent.glob(f"jit_{self.name}-*")):
             with contextlib.suppress(OSError):
@@ -89,11 +89,11 @@ class Entry:
         try:
             payload = serialize_executable.serialize(program)[0]
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_atomically(
-                self.path.with_name(f"{self.path.name}.{os.getpid()}"),
-                [hashlib.sha256(payload).digest(), payload],
-            )
-            os.replace(f"{self.path}.{os.getpid()}", self.path)
+            # By a name of its own first: several processes may write the same program.
+            own = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+            write_atomically(own, [hashlib.sha256(payload).digest(), payload])
+            own.chmod(0o600)  # whatever the user's habit: see _check_owner
+            os.replace(own, self.path)
             _forget_oldest(self.path.parent)
         except Exception:  # no room, no such function: the next process compiles
             return
@@ -102,7 +102,7 @@ class Entry:
 def _forget_oldest(folder: Path) -> None:
     entries = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda p: p.stat().st_mtime)
     for path in entries[:-MAX_ENTRIES]:
-        Entry(path)._forget()
+        Entry(path).forget()
 
 
 def _check_owner(path: Path) -> None:
