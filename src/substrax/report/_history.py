@@ -78,7 +78,9 @@ def plot_fitness(metrics: Metrics, target: float | None = None) -> "Figure":
         x = _generations(axes, metrics)
         best = _column(metrics, "best_fitness")
         _line(axes, x, _column(metrics, "mean_fitness"), "mean", FAINT, ls="--")
-        _line(axes, x, best, "best of generation", BLUE, alpha=0.75)
+        # Steps, both: a slope would lie above the best so far.
+        steps = {"drawstyle": "steps-post", "alpha": 0.75}
+        _line(axes, x, best, "best of generation", BLUE, **steps)
         axes.step(
             x,
             _column(metrics, "best_ever"),
@@ -88,6 +90,7 @@ def plot_fitness(metrics: Metrics, target: float | None = None) -> "Figure":
             marker="D" if len(x) == 1 else None,
             markersize=3,
             zorder=3,
+            clip_on=False,
         )
         if target is not None and np.isfinite(target):
             axes.axhline(target, color=GREEN, lw=0.9, ls=(0, (4, 2)), label="target")

@@ -58,8 +58,9 @@ class EMRRule(AbstractRule):
     name: ClassVar[str] = "emr"
     title: ClassVar[str] = "EMR-HyperNEAT"
     cells_caption: ClassVar[str] = (
-        "Coloured cells are active: their parent is, and the pattern varies enough "
-        "over them and their siblings"
+        "Coloured cells are active: all of level 0 (and up to initial_depth), deeper "
+        "ones where their parent is and the pattern varies enough over them and their "
+        "siblings"
     )
     explores_outputs: ClassVar[bool] = False
 
