@@ -1,8 +1,9 @@
-"""Problems: networks to fitness. Seven built in, and three doors for your own."""
+"""Problems: networks to fitness. Eight built in, and three doors for your own."""
 
 from ._arrays import ArrayProblem as ArrayProblem
 from ._base import AbstractProblem as AbstractProblem
 from ._cartpole import CartPole as CartPole
+from ._double_pole import DoublePole as DoublePole
 from ._function import FunctionProblem as FunctionProblem
 from ._host import HostProblem as HostProblem
 from ._logic import XOR as XOR
@@ -28,5 +29,6 @@ PROBLEMS: dict[str, type[AbstractProblem]] = {
     "visual-small": VisualSmall,
     "panel": Panel,
     "cartpole": CartPole,
+    "double-pole": DoublePole,
 }
 """The built-in problems by name."""
