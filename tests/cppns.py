@@ -16,15 +16,16 @@ def random_cppn(
     *,
     num_inputs: int = 5,
     leo: bool = False,
+    bias: bool = False,
     scale: float = 1.0,
 ) -> dict[str, Any]:
     """An acyclic CPPN in the format of `tests/data/pureples.json`.
 
-    Outputs have ids 0 (and 1 with LEO), hidden nodes 10, 11, ... in random topological
-    order; some nodes are unfed or lead nowhere.
+    Outputs have ids 0 (1 with LEO, 2 with biases), hidden ones 10, 11, ... in random
+    topological order; some nodes are unfed or lead nowhere.
     """
     inputs = [-1 - i for i in range(num_inputs)]
-    outputs = [0, 1] if leo else [0]
+    outputs = [0, *([1] if leo else []), *([2] if bias else [])]
     hidden = [int(h) for h in 10 + rng.permutation(num_hidden)]
     order = [*inputs, *hidden, *outputs]
     connections = []
@@ -51,11 +52,24 @@ def random_cppn(
         "input_ids": inputs,
         "output_id": 0,
         **({"leo_id": 1} if leo else {}),
+        **({"bias_id": 2} if bias else {}),
     }
 
 
-def population_arrays(cppns: list[dict[str, Any]]) -> dict[str, np.ndarray]:
-    """The arrays that `compile_programs` takes; ids as it wants them."""
+OUTPUT_KEYS = {"weight": "output_id", "leo": "leo_id", "bias": "bias_id"}
+
+
+def output_names(cppn: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(name for name, key in OUTPUT_KEYS.items() if key in cppn)
+
+
+def population_arrays(
+    cppns: list[dict[str, Any]], outputs: tuple[str, ...] | None = None
+) -> dict[str, np.ndarray]:
+    """The arrays that `compile_programs` takes; ids as it wants them.
+
+    `outputs` is the order in which the genomes have them.
+    """
     max_nodes = max(len(c["nodes"]) + len(c["input_ids"]) for c in cppns)
     max_links = max(1, *(len(c["connections"]) for c in cppns))
     size = len(cppns)
@@ -70,11 +84,11 @@ def population_arrays(cppns: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     }
     for g, cppn in enumerate(cppns):
         num_inputs = len(cppn["input_ids"])
-        outputs = [cppn["output_id"], *([cppn["leo_id"]] if "leo_id" in cppn else [])]
+        names = outputs or output_names(cppn)
         ids = {node: i for i, node in enumerate(cppn["input_ids"])}
-        ids |= {node: num_inputs + i for i, node in enumerate(outputs)}
+        ids |= {cppn[OUTPUT_KEYS[n]]: num_inputs + i for i, n in enumerate(names)}
         for node in cppn["nodes"]:
-            ids.setdefault(node["id"], num_inputs + len(outputs) + node["id"])
+            ids.setdefault(node["id"], num_inputs + len(names) + node["id"])
         arrays["node_id"][g, :num_inputs] = range(num_inputs)
         for n, node in enumerate(cppn["nodes"], start=num_inputs):
             arrays["node_id"][g, n] = ids[node["id"]]
@@ -96,7 +110,7 @@ def compile_cppns(
     return compile_programs(
         **population_arrays(cppns),
         num_inputs=len(first["input_ids"]),
-        num_outputs=2 if "leo_id" in first else 1,
+        num_outputs=len(output_names(first)),
         dialect=dialect,
         dtype=dtype,
         **options,

@@ -13,6 +13,7 @@ namespace substrax {
 
 struct NodeSettings {
   int32_t hidden_activation, output_activation;
+  bool silences_unfed = true;  // a node that no link feeds yields 0, not activation(bias)
 };
 
 // The nodes of some networks, as columns.

@@ -354,13 +354,13 @@ NB_MODULE(SUBSTRAX_MODULE, m) {
   nb::class_<DiscoverySettings>(m, "DiscoverySettings")
       .def_static(
           "make",
-          [](bool is_deadzone, double max_weight, int hidden_activation, int output_activation, int depth,
-             int64_t memory_budget) {
-            return DiscoverySettings{{is_deadzone, max_weight}, {hidden_activation, output_activation}, depth,
-                                     memory_budget};
+          [](bool is_deadzone, double max_weight, int hidden_activation, int output_activation, bool silences_unfed,
+             int depth, int64_t memory_budget) {
+            const NodeSettings nodes{hidden_activation, output_activation, silences_unfed};
+            return DiscoverySettings{{is_deadzone, max_weight}, nodes, depth, memory_budget};
           },
-          nb::kw_only(), "is_deadzone"_a, "max_weight"_a, "hidden_activation"_a, "output_activation"_a, "depth"_a,
-          "memory_budget"_a);
+          nb::kw_only(), "is_deadzone"_a, "max_weight"_a, "hidden_activation"_a, "output_activation"_a,
+          "silences_unfed"_a, "depth"_a, "memory_budget"_a);
   bind<float>(m, "ProgramsFloat", "NetworksFloat");
   bind<double>(m, "ProgramsDouble", "NetworksDouble");
 }

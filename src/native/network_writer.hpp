@@ -82,8 +82,9 @@ class NetworkWriter {
     count_links();
     int32_t* activation = nodes.activation.room(num);
     for (int n = 0; n < num; ++n) {
-      // A node that no link feeds yields 0, not activation(0): so has PUREPLES it.
-      if (n < layout_.num_inputs || !is_fed_[size_t(n)]) {
+      // Without biases a node that no link feeds yields 0, not activation(0): so has
+      // PUREPLES it.
+      if (n < layout_.num_inputs || (settings_.silences_unfed && !is_fed_[size_t(n)])) {
         activation[n] = identity_id;
       } else {
         activation[n] = n < layout_.num_terminals() ? settings_.output_activation : settings_.hidden_activation;

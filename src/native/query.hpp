@@ -95,6 +95,7 @@ class Query {
     std::vector<std::vector<T>> moving_values;            // of each slot, all points
     std::vector<T> points[4];              // x1, y1, x2, y2, as far as they move
     std::vector<uint8_t> is_spread;        // uniform slots that somebody reads as arrays
+    std::vector<uint8_t> is_needed;        // slots that an output depends on
     std::vector<Row> constant_rows, fixed_rows, moving_rows, mixed_rows;
     std::vector<int> outputs;
     int64_t capacity = 0;
@@ -135,9 +136,11 @@ class Query {
       constant_rows.clear(), fixed_rows.clear(), moving_rows.clear(), mixed_rows.clear();
       has_differences = false;
       for (int s = 0; s < num_inputs; ++s) take_coordinate(Coordinate(p.coordinates[s]), s);
-      for (int k = 0; k < p.num_rows[genome]; ++k) take_row(p, first + k, num_inputs + k);
       outputs.assign(p.output_slot.begin() + size_t(genome) * p.num_outputs,
                      p.output_slot.begin() + size_t(genome + 1) * p.num_outputs);
+      find_needed(p, first, num_slots);
+      for (int k = 0; k < p.num_rows[genome]; ++k)
+        if (is_needed[size_t(num_inputs + k)]) take_row(p, first + k, num_inputs + k);
       for (int s : outputs)
         if (kind[s] < moving) is_spread[s] = 1;
       for (int s = 0; s < num_slots; ++s) {
@@ -151,6 +154,16 @@ class Query {
         if (is_spread[s] && kind[s] == constant) spread(s);
       for (Row& row : moving_rows) begin_sum(row);
       is_ready = true;
+    }
+    // Rows that no output of these needs: those of outputs that nobody asks for.
+    void find_needed(const Programs<T>& p, int first, int num_slots) {
+      is_needed.assign(size_t(num_slots), 0);
+      for (int s : outputs) is_needed[size_t(s)] = 1;
+      for (int s = num_slots - 1; s >= p.num_inputs(); --s) {
+        if (!is_needed[size_t(s)]) continue;
+        const int32_t* source = p.source.data() + size_t(first + s - p.num_inputs()) * fan_in;
+        for (int f = 0; f < fan_in; ++f) is_needed[size_t(source[f])] = 1;
+      }
     }
     void take_coordinate(Coordinate c, int s) {
       coordinate_slot[int(c)] = s;

@@ -22,9 +22,11 @@ from substrax.substrate import Layout
 HIDDEN, OUTPUT = "tanh", "sigmoid"
 
 
-def genomes_of(cppns: list[dict[str, Any]]) -> Genome:
+def genomes_of(
+    cppns: list[dict[str, Any]], outputs: tuple[str, ...] | None = None
+) -> Genome:
     """CPPNs as a population of genomes, in float64: nothing is rounded."""
-    arrays = population_arrays(cppns)
+    arrays = population_arrays(cppns, outputs)
     arrays["link_id"] = np.broadcast_to(
         np.arange(arrays["link_source"].shape[1], dtype=np.int32),
         arrays["link_source"].shape,

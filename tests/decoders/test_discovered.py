@@ -43,6 +43,7 @@ LAYOUT = Layout([(-1.0, -1.0), (0.0, -0.9), (0.5, -0.5)], [(0.5, 1.0), (-0.5, 0.
 
 ES = ESRule(depth=2, initial_depth=1, division_threshold=0.1, band_threshold=0.1)
 EMR = EMRRule(depth=2, variance_threshold=0.01, weight_threshold=0.5)
+WITH_LEO = ("weight", "leo")
 NETWORK = {"hidden_activation": HIDDEN, "output_activation": OUTPUT, "steps": 5}
 
 
@@ -172,7 +173,7 @@ def test_strategies_decode_to_the_same_bits(make) -> None:
 def test_leo_gates_links() -> None:
     """A link is expressed only where the CPPN's second output is positive."""
     decoder = emr_decoder(
-        "full", reading=reading("plain", leo=True), weight_map=MAPS["plain"]
+        "full", reading=reading("plain", outputs=WITH_LEO), weight_map=MAPS["plain"]
     )
     assert decoder.num_genome_outputs == 2
     values = settings_of(decoder.rule)

@@ -47,7 +47,9 @@ def decoder(substrate: str, dialect: str = "neat-python", **options) -> HyperNEA
     return HyperNEAT(
         **{
             "substrate": SUBSTRATES[substrate],
-            "reading": reading(dialect, leo=leo),
+            "reading": reading(
+                dialect, outputs=("weight", "leo") if leo else ("weight",)
+            ),
             "weight_map": MAPS[dialect],
             "hidden_activation": HIDDEN,
             "output_activation": OUTPUT,

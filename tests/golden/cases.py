@@ -115,7 +115,8 @@ class Case:
 
 def _reading(population: str, dialect: str, precision: str) -> CPPNReading:
     coordinates, leo, activations = POPULATIONS[population]
-    return CPPNReading(dialect, coordinates, leo, activations, precision)
+    outputs = ("weight", "leo") if leo else ("weight",)
+    return CPPNReading(dialect, coordinates, outputs, activations, precision)
 
 
 _MAPS = {

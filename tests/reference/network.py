@@ -1,10 +1,10 @@
 """The phenotype, evaluated naively: nodes are positions, links a mapping to weights.
 
 Rules:
-- No biases. A node's value is `activation(sum of weight * value)` over its links.
-- A node that no link feeds has value 0, not activation(0): an output that nothing
-  reaches yields 0 even under a sigmoid. (PUREPLES; after the clean-up this concerns
-  outputs only.)
+- A node's value is `activation(bias + sum of weight * value)` over its links.
+- Without biases a node that no link feeds has value 0, not activation(0): an output
+  that nothing reaches yields 0 even under a sigmoid. (PUREPLES; after the clean-up this
+  concerns outputs only.) With biases it yields activation(bias).
 - Inputs hold their value. A link into an input, which `es` may find where an input
   coincides with a grid position, carries nothing.
 - An output may feed further nodes, and is then evaluated like any other node.
@@ -33,7 +33,9 @@ class Network:
         hidden_activation: str = "sigmoid",
         output_activation: str = "sigmoid",
         dialect: str = "neat-python",
+        biases: Mapping[Position, float] | None = None,
     ):
+        self.biases = biases or {}
         self.inputs = grid.as_positions(inputs)
         self.outputs = grid.as_positions(outputs)
         self.hidden_function: Activation = ARRAY[dialect][hidden_activation]
@@ -42,6 +44,8 @@ class Network:
         for (source, target), weight in links.items():
             if target not in self.inputs:
                 self.feeds.setdefault(target, []).append((source, weight))
+        for position in self.biases:
+            self.feeds.setdefault(position, [])
 
     def function_of(self, position: Position) -> Activation:
         is_output = position in self.outputs
@@ -73,7 +77,7 @@ class Network:
         values: Mapping[Position, np.ndarray],
         zero: np.ndarray,
     ) -> np.ndarray:
-        total = zero
+        total = zero + self.biases.get(position, 0.0)
         for source, weight in self.feeds[position]:
             total = total + weight * values.get(source, zero)
         return self.function_of(position)(total)

@@ -35,7 +35,9 @@ SEEDS = st.integers(0, 2**32 - 1)
 """Seeds: CPPNs are drawn by NumPy, so that their weights are generic."""
 
 
-def draw_cppns(seed: int, num: int, *, leo: bool = False) -> list[dict[str, Any]]:
+def draw_cppns(
+    seed: int, num: int, *, leo: bool = False, bias: bool = False
+) -> list[dict[str, Any]]:
     """CPPNs of 0 to 3 hidden nodes (2 with LEO): no more than 16 slots.
 
     Half of them are smooth, half are steep enough to saturate here and there.
@@ -46,6 +48,7 @@ def draw_cppns(seed: int, num: int, *, leo: bool = False) -> list[dict[str, Any]
             rng,
             int(rng.integers(0, 3 if leo else 4)),
             leo=leo,
+            bias=bias,
             scale=float(rng.choice([0.4, 1.0])),
         )
         for _ in range(num)

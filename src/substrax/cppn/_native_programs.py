@@ -72,8 +72,8 @@ def check_types(p: Programs) -> None:
     check_arrays(p, _AXES, _WHOLE, {"fan_in": FAN_IN}, "programs: ")
     if not p.num_outputs:
         raise ValueError(
-            "these programs have no output; compile genomes with num_outputs of 1, or "
-            "of 2 with LEO."
+            "these programs have no output; compile genomes with num_outputs of at "
+            "least 1."
         )
     if p.bias.dtype not in (np.float32, np.float64) or p.weight.dtype != p.bias.dtype:
         raise ValueError(

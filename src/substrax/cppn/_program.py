@@ -58,6 +58,13 @@ class Programs:
         """Values that the largest program keeps."""
         return self.num_inputs + int(self.num_rows.max(initial=0))
 
+    def with_outputs(self, which: Sequence[int]) -> "Programs":
+        """The same programs with some of their outputs, in that order.
+
+        Rows that only the others need stay, and are left out where queries are run.
+        """
+        return dataclasses.replace(self, output_slot=self.output_slot[:, list(which)])
+
     def select(self, genomes: Int[np.ndarray, " n"]) -> "Programs":
         """The programs of some genomes, in that order; rows are shared."""
         return dataclasses.replace(

@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Float
 
 from .._resources import Resources
 from ..cppn import (
@@ -17,7 +18,12 @@ from ..cppn import (
     compile_programs,
 )
 from ..neat import Genome
-from ..network import Networks
+from ..network import Networks, checked
+from ..substrate import WeightMap
+
+OUTPUTS = ("weight", "leo", "bias")
+"""What outputs of a CPPN can be: the weight of a link, whether it is expressed, and the
+bias of a node."""
 
 PRECISIONS: dict[str, type[np.floating]] = {"f32": np.float32, "f64": np.float64}
 
@@ -39,6 +45,16 @@ class AbstractDecoder(abc.ABC):
     def num_genome_outputs(self) -> int:
         """Outputs that a genome for this decoder has."""
 
+    @property
+    def genome_inputs(self) -> tuple[str, ...]:
+        """What the inputs of a genome are called."""
+        return tuple(f"in{k}" for k in range(self.num_genome_inputs))
+
+    @property
+    def genome_outputs(self) -> tuple[str, ...]:
+        """What the outputs of a genome are called."""
+        return tuple(f"out{k}" for k in range(self.num_genome_outputs))
+
     @abc.abstractmethod
     def decode(self, genomes: Genome, resources: Resources | None = None) -> Networks:
         """The networks of a population of genomes (with a leading axis)."""
@@ -52,7 +68,9 @@ class CPPNReading:
 
     - `dialect`: what activation names mean, `plain` or `neat-python`.
     - `coordinates`: what the CPPN is given, of x1, y1, x2, y2, bias, dx, dy, distance.
-    - `leo`: whether a second output decides if a link is expressed.
+    - `outputs`: what the CPPN's outputs are, in the order of the genome's: `weight`,
+      which must be one of them; `leo`, which lets a link be expressed where it is
+      positive; `bias`, from which hidden and output nodes get their biases.
     - `activations`: the functions that genomes may use. Left out, those that occur; set
       it to what NEAT draws from, so that the kernel is compiled once.
     - `precision`: `f32` or `f64`.
@@ -60,7 +78,7 @@ class CPPNReading:
 
     dialect: Dialect = "plain"
     coordinates: tuple[str, ...] = ("x1", "y1", "x2", "y2", "bias")
-    leo: bool = False
+    outputs: tuple[str, ...] = ("weight",)
     activations: tuple[str, ...] | None = None
     precision: str = "f32"
 
@@ -70,16 +88,18 @@ class CPPNReading:
         for name in self.activations or ():
             activation_id(name)
         check_names(self.coordinates)
+        _check_outputs(self.outputs)
 
     @property
-    def num_outputs(self) -> int:
-        return 2 if self.leo else 1
+    def has_bias(self) -> bool:
+        """Whether nodes get biases."""
+        return "bias" in self.outputs
 
     def compile(self, genomes: Genome) -> Programs:
         return compile_programs(
             **graph_arrays(genomes),
             num_inputs=len(self.coordinates),
-            num_outputs=self.num_outputs,
+            num_outputs=len(self.outputs),
             dialect=self.dialect,
             activations=self.activations,
             dtype=PRECISIONS[self.precision],
@@ -95,6 +115,41 @@ class CPPNReading:
         resources = resources or Resources()
         return QueryEngine(programs, self.coordinates, resources=resources)
 
+    def links_of(self, programs: Programs) -> Programs:
+        """What programs say about links: `weight`, then `leo` if there is one."""
+        names = [name for name in ("weight", "leo") if name in self.outputs]
+        return programs.with_outputs([self.outputs.index(name) for name in names])
+
+    def biases_of(
+        self,
+        programs: Programs,
+        networks: Networks,
+        scale: float,
+        resources: Resources | None = None,
+    ) -> Float[np.ndarray, " nodes"]:
+        """The biases of the nodes of networks, 0 for inputs.
+
+        The CPPN is asked with the node as the first point and the origin as the second.
+        What is no number becomes 0, what is infinite the largest number there is.
+        """
+        engine = self.ask(
+            programs.with_outputs([self.outputs.index("bias")]), resources
+        )
+        bias = np.zeros(networks.node_rank.size, engine.dtype)
+        is_input = np.zeros(bias.size, bool)
+        numbers = np.arange(networks.num_inputs)
+        is_input[networks.node_bounds[:-1, None] + numbers] = True
+        points = networks.node_point[~is_input]
+        answers = engine.query_runs(
+            np.arange(len(networks)),
+            networks.num_nodes - networks.num_inputs,
+            points,
+            np.zeros_like(points),
+        )[0]
+        with np.errstate(over="ignore"):
+            bias[~is_input] = np.nan_to_num(answers * engine.dtype.type(scale))
+        return bias
+
 
 class AbstractCPPNDecoder(AbstractDecoder):
     """A decoder that reads genomes as CPPNs.
@@ -104,6 +159,9 @@ class AbstractCPPNDecoder(AbstractDecoder):
     """
 
     reading: CPPNReading
+    weight_map: WeightMap
+    bias_scale: float | None
+    """What the CPPN's output `bias` is multiplied with; None: the largest weight."""
 
     @property
     def num_genome_inputs(self) -> int:
@@ -111,16 +169,60 @@ class AbstractCPPNDecoder(AbstractDecoder):
 
     @property
     def num_genome_outputs(self) -> int:
-        return self.reading.num_outputs
+        return len(self.reading.outputs)
+
+    @property
+    def genome_inputs(self) -> tuple[str, ...]:
+        return self.reading.coordinates
+
+    @property
+    def genome_outputs(self) -> tuple[str, ...]:
+        return self.reading.outputs
 
     def decode(self, genomes: Genome, resources: Resources | None = None) -> Networks:
         return self.decode_programs(self.reading.compile(genomes), resources)
 
-    @abc.abstractmethod
     def decode_programs(
         self, programs: Programs, resources: Resources | None = None
     ) -> Networks:
         """The networks of CPPNs that `reading` compiled."""
+        reading = self.reading
+        networks = self._wire(reading.links_of(programs), resources)
+        if not reading.has_bias:
+            return networks
+        scale = self.bias_scale
+        if scale is None:
+            scale = self.weight_map.max_weight
+        bias = reading.biases_of(programs, networks, scale, resources)
+        return checked(dataclasses.replace(networks, node_bias=bias))
+
+    @abc.abstractmethod
+    def _wire(self, programs: Programs, resources: Resources | None) -> Networks:
+        """Networks without biases, of CPPNs with the outputs `weight` and `leo`."""
+
+
+def _check_outputs(outputs: tuple[str, ...]) -> None:
+    for name in outputs:
+        if name not in OUTPUTS:
+            raise ValueError(
+                f"unknown CPPN output {name!r}: use some of {', '.join(OUTPUTS)}."
+            )
+        if outputs.count(name) > 1:
+            raise ValueError(
+                f"`outputs` names {name} more than once; name each CPPN output once."
+            )
+    if "weight" not in outputs:
+        raise ValueError(
+            "`outputs` does not name weight, without which there are no links; add it."
+        )
+
+
+def check_bias_scale(scale: float | None) -> None:
+    if scale is not None and not 0 <= scale < np.inf:
+        raise ValueError(
+            f"bias_scale is {scale}; choose a number that is not negative, or None for "
+            "max_weight."
+        )
 
 
 def check_precision(precision: str) -> None:

@@ -16,7 +16,7 @@ from ..substrate import (
     WeightMap,
     discover,
 )
-from ._base import AbstractCPPNDecoder, CPPNReading
+from ._base import AbstractCPPNDecoder, CPPNReading, check_bias_scale
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Discovered(AbstractCPPNDecoder):
     - `rule`: depth, thresholds and (for `EMRRule`) connections.
     - `reading`: how a genome is read as a CPPN.
     - `weight_map`: from CPPN output to weight.
+    - `bias_scale`: what the CPPN's output `bias`, if it has one, is multiplied with;
+      None takes the largest weight.
     - `hidden_activation`, `output_activation`: of the network, in the CPPN's dialect.
     - `steps`: updates per input of a network with cycles; one that has none settles.
     - `strategy`: `auto`, `frontier` or `eager`; all give the same networks.
@@ -40,6 +42,7 @@ class Discovered(AbstractCPPNDecoder):
     rule: AbstractRule
     reading: CPPNReading
     weight_map: WeightMap
+    bias_scale: float | None = None
     hidden_activation: str = "sigmoid"
     output_activation: str = "sigmoid"
     steps: int = 8
@@ -47,6 +50,7 @@ class Discovered(AbstractCPPNDecoder):
 
     def __post_init__(self) -> None:
         self._settings()
+        check_bias_scale(self.bias_scale)
         self.rule.check_strategy(self.strategy, Resources().budget)
         lowest = self.layout.inputs[:, 1].min()
         highest = self.layout.outputs[:, 1].max()
@@ -58,9 +62,7 @@ class Discovered(AbstractCPPNDecoder):
                 "turn the layout over."
             )
 
-    def decode_programs(
-        self, programs: Programs, resources: Resources | None = None
-    ) -> Networks:
+    def _wire(self, programs: Programs, resources: Resources | None) -> Networks:
         found = discover(
             programs,
             self.reading.coordinates,
@@ -75,7 +77,10 @@ class Discovered(AbstractCPPNDecoder):
 
     def _settings(self) -> NetworkSettings:
         return NetworkSettings(
-            self.hidden_activation, self.output_activation, self.steps
+            self.hidden_activation,
+            self.output_activation,
+            self.steps,
+            has_bias=self.reading.has_bias,
         )
 
 

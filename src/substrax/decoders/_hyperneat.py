@@ -12,7 +12,12 @@ from .._types import ArrayLike, as_numbers, check_arrays, check_threshold
 from ..cppn import Programs, activation_id, longest_paths
 from ..network import Networks, checked, silence_unfed
 from ..substrate import Layout, NetworkSettings, WeightMap, express
-from ._base import AbstractCPPNDecoder, CPPNReading, activation_set
+from ._base import (
+    AbstractCPPNDecoder,
+    CPPNReading,
+    activation_set,
+    check_bias_scale,
+)
 
 _MAX_QUERIES = 1 << 21
 _AXES = {"source": ("links",), "target": ("links",), "rank": ("nodes",)}
@@ -191,11 +196,12 @@ class HyperNEAT(AbstractCPPNDecoder):
     **Arguments:**
 
     - `substrate`: the nodes and the links that may be (`FixedSubstrate`).
-    - `weight_threshold`: a link is expressed where |weight| exceeds it; with LEO
-      (`CPPNReading(leo=True)`), where the CPPN's second output is positive as well.
+    - `weight_threshold`: a link is expressed where |weight| exceeds it; if the CPPN
+      has an output `leo`, where that is positive as well.
     - the rest as in `Discovered`.
 
-    Hidden nodes exist whether or not links reach them; one that none reaches yields 0.
+    Hidden nodes exist whether or not links reach them. One that none reaches yields 0,
+    or what its bias makes of it if the CPPN has an output `bias`.
     """
 
     substrate: FixedSubstrate
@@ -203,6 +209,7 @@ class HyperNEAT(AbstractCPPNDecoder):
     weight_map: WeightMap = dataclasses.field(
         default_factory=lambda: WeightMap("deadzone", 5.0)
     )
+    bias_scale: float | None = None
     weight_threshold: float = 0.0
     hidden_activation: str = "sigmoid"
     output_activation: str = "sigmoid"
@@ -210,11 +217,10 @@ class HyperNEAT(AbstractCPPNDecoder):
 
     def __post_init__(self) -> None:
         self._settings()
+        check_bias_scale(self.bias_scale)
         check_threshold("weight_threshold", self.weight_threshold)
 
-    def decode_programs(
-        self, programs: Programs, resources: Resources | None = None
-    ) -> Networks:
+    def _wire(self, programs: Programs, resources: Resources | None) -> Networks:
         resources = resources or Resources()
         native = resources.native
         if native is None:
@@ -243,7 +249,10 @@ class HyperNEAT(AbstractCPPNDecoder):
 
     def _settings(self) -> NetworkSettings:
         return NetworkSettings(
-            self.hidden_activation, self.output_activation, self.steps
+            self.hidden_activation,
+            self.output_activation,
+            self.steps,
+            has_bias=self.reading.has_bias,
         )
 
     def _express_on_device(self, programs: Programs, resources: Resources) -> Networks:
@@ -266,7 +275,7 @@ class HyperNEAT(AbstractCPPNDecoder):
             )
             w = self.weight_map(outputs[0])
             expressed = np.abs(w) > self.weight_threshold
-            if self.reading.leo:
+            if len(outputs) > 1:  # leo
                 expressed &= outputs[1] > 0
             found = np.flatnonzero(expressed)
             genome.append(first + found // num_links)
@@ -309,4 +318,4 @@ class HyperNEAT(AbstractCPPNDecoder):
             ),
             steps=self.steps,
         )
-        return checked(silence_unfed(networks))
+        return checked(networks if self.reading.has_bias else silence_unfed(networks))

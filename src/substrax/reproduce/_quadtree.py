@@ -266,10 +266,12 @@ def checked_rule(decoder: Discovered) -> ESRule:
     rule = decoder.rule
     if not isinstance(rule, ESRule):
         raise ValueError("the quadtree is rule es; give a decoder with that rule.")
-    if decoder.reading.leo or decoder.reading.coordinates != (
+    if decoder.reading.outputs != ("weight",) or decoder.reading.coordinates != (
         "x1", "y1", "x2", "y2", "bias",
     ):  # fmt: skip
-        raise ValueError("the quadtree takes CPPNs of x1, y1, x2, y2, bias, no LEO.")
+        raise ValueError(
+            "the quadtree takes CPPNs from x1, y1, x2, y2, bias to a weight alone."
+        )
     return rule
 
 

@@ -29,11 +29,13 @@ from ._weights import WeightMap
 class NetworkSettings:
     """What the networks of a discovery are, besides their nodes and links: one
     activation for all hidden nodes and one for outputs, and `steps` updates for each
-    input if there are cycles."""
+    input if there are cycles. A node that no link feeds yields 0, unless nodes are
+    going to have biases (`has_bias`)."""
 
     hidden_activation: str = "sigmoid"
     output_activation: str = "sigmoid"
     steps: int = 8
+    has_bias: bool = False
 
     def __post_init__(self) -> None:
         activation_id(self.hidden_activation)
@@ -131,6 +133,7 @@ def express(
             max_weight=weight_map.max_weight,
             hidden_activation=activation_id(settings.hidden_activation),
             output_activation=activation_id(settings.output_activation),
+            silences_unfed=not settings.has_bias,
             depth=depth or 0,
             memory_budget=budget,
         ),
@@ -206,7 +209,7 @@ def _networks_of(
         activation_ids=_activation_ids(settings),
         steps=settings.steps,
     )
-    return checked(silence_unfed(networks))
+    return checked(networks if settings.has_bias else silence_unfed(networks))
 
 
 def _heights(

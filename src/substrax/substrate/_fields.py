@@ -35,6 +35,8 @@ class Queries:
 
     @property
     def has_leo(self) -> bool:
+        """Programs that are asked about links have the outputs `weight` and, if there
+        is one, `leo`."""
         return self.engine.programs.num_outputs > 1
 
     def of_quads(
