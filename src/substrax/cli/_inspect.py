@@ -12,7 +12,13 @@ from ..config import (
     load_experiment,
     load_run,
 )
-from ..evolve import RunDirectory, StopReason, genome_size
+from ..evolve import (
+    GenerationRecord,
+    RunDirectory,
+    StopReason,
+    diagnose,
+    genome_size,
+)
 
 
 def _first_line(thing: Any) -> str:
@@ -46,7 +52,11 @@ def summary(experiment: Experiment, directory: RunDirectory) -> dict[str, Any]:
         "compile_seconds": round(sum(m["compile_seconds"] for m in metrics), 3),
         "num_cached": sum(m.get("num_cached", 0) for m in metrics),
         "best": None,
+        "diagnosis": [],
     }
+    if best is None or best.fitness < target:
+        history = [GenerationRecord.from_dict(line) for line in metrics]
+        facts["diagnosis"] = list(diagnose(history))
     if best is not None:
         num_nodes, num_links = genome_size(best.genome)
         facts["best"] = {
@@ -76,6 +86,7 @@ def summary_lines(experiment: Experiment, directory: RunDirectory) -> list[str]:
         lines.append(f"stopped because {StopReason(facts['stopped']).sentence}")
     if facts["num_cached"]:
         lines.append(f"{facts['num_cached']} networks came from the cache")
+    lines += [f"stuck? {sentence}" for sentence in facts["diagnosis"]]
     if best is None:
         return [*lines, "There is no best network yet."]
     verdict = "solved" if best["is_solved"] else "not solved"

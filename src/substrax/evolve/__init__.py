@@ -4,6 +4,7 @@ from ._best import Best as Best
 from ._best import best_to_safetensors as best_to_safetensors
 from ._best import genome_size as genome_size
 from ._checkpoint import DamagedRunError as DamagedRunError
+from ._diagnosis import diagnose as diagnose
 from ._directory import RunDirectory as RunDirectory
 from ._files import write_atomically as write_atomically
 from ._lock import RunLockedError as RunLockedError

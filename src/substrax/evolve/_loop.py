@@ -220,6 +220,8 @@ class _Run:
         resources: Resources,
     ) -> None:
         self.algorithm, self.decoder, self.problem = algorithm, decoder, problem
+        # Where it started is nothing to the next generation, nor to its program.
+        self.teller = dataclasses.replace(algorithm, start=None)
         self.seed, self.limits, self.callbacks = seed, limits, callbacks
         self.cache, self.resources = cache, resources
         self.key_init, self.key_run = jax.random.split(jax.random.key(seed))
@@ -227,7 +229,7 @@ class _Run:
     def tell(
         self, state: NEATState, fitness: Array, *, key: Key[Array, ""]
     ) -> tuple[NEATState, NEATInfo]:
-        return _tell(self.algorithm, state, fitness, key)
+        return _tell(self.teller, state, fitness, key)
 
     def start(self) -> NEATState:
         """The first population."""
@@ -303,6 +305,7 @@ class _Run:
             next_state,
             info,
             networks,
+            fitness,
             self.cache.num_hits - num_hits,
             time.perf_counter() - began,
             compile_seconds() - compiled,

@@ -48,11 +48,12 @@ class GenerationRecord:
     `best_fitness` is that of this generation (None if every evaluation failed),
     `best_ever` that of the run so far. `species_size` has one entry for each living
     species, oldest first. `num_empty` counts networks without a hidden node,
-    `num_failed` fitnesses that were NaN or infinite. `threshold` is the compatibility
-    threshold that the next generation was placed into species with. `seconds` is the
-    whole time of the generation, `compile_seconds` the part of it spent compiling.
-    `num_cached` counts networks that were not built, because the same genome had been
-    decoded before.
+    `num_unlinked` those without a link, `fitness_spread` is the standard deviation of
+    the fitnesses that are numbers (None if there are none), `num_failed` counts those
+    that were NaN or infinite. `threshold` is the compatibility threshold that the next
+    generation was placed into species with. `seconds` is the whole time of the
+    generation, `compile_seconds` the part of it spent compiling. `num_cached` counts
+    networks that were not built, because the same genome had been decoded before.
     """
 
     generation: int
@@ -73,6 +74,8 @@ class GenerationRecord:
     seconds: float
     compile_seconds: float
     num_cached: int = 0
+    num_unlinked: int = 0
+    fitness_spread: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain numbers and lists, ready for JSON."""
@@ -96,6 +99,7 @@ def make_record(
     next_state: NEATState,
     info: NEATInfo,
     networks: Networks,
+    fitness: np.ndarray,
     num_cached: int,
     seconds: float,
     compile_seconds: float,
@@ -127,4 +131,16 @@ def make_record(
         seconds=round(seconds, 6),
         compile_seconds=round(min(compile_seconds, seconds), 6),
         num_cached=num_cached,
+        num_unlinked=int((num_links == 0).sum()),
+        fitness_spread=_spread(fitness),
     )
+
+
+def _spread(fitness: np.ndarray) -> float | None:
+    numbers = fitness[np.isfinite(fitness)].astype(np.float64)
+    if not numbers.size:
+        return None
+    if numbers.min() == numbers.max():  # whatever rounding makes of their mean
+        return 0.0
+    scale = float(np.abs(numbers).max())  # squares of the largest would overflow
+    return finite_or_none(scale * (numbers / scale).std())

@@ -105,13 +105,8 @@ def _deeper(depth: int) -> str:
 
 def terminal_names(decoder: AbstractDecoder) -> tuple[list[str], list[str]]:
     """What the inputs and outputs of a genome are called."""
-    if isinstance(decoder, Discovered | HyperNEAT):
-        names = ["weight", "LEO"][: decoder.num_genome_outputs]
-        return list(decoder.reading.coordinates), names
-    return (
-        [f"in {k}" for k in range(decoder.num_genome_inputs)],
-        [f"out {k}" for k in range(decoder.num_genome_outputs)],
-    )
+    outputs = ["LEO" if name == "leo" else name for name in decoder.genome_outputs]
+    return list(decoder.genome_inputs), outputs
 
 
 def _genome(run: Run, best: Best) -> Iterator[Picture]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..cppn import ACTIVATION_NAMES
 from ..decoders import Direct, Discovered
+from ..evolve import GenerationRecord, diagnose
 from ..neat import Genome
 from ..network import Description, describe
 from ._figures import Picture, terminal_names
@@ -34,6 +35,8 @@ _KEY_SETTINGS = (
     "decoder.connections",
     "neat.preset",
     "neat.population_size",
+    "start.genome",
+    "start.origin",
     "run.generations",
     "run.seed",
 )
@@ -112,6 +115,9 @@ def _overview(run: Run, description: Description | None, shown: Pictures) -> str
             ("Links", str(description.num_links), _depth(description)),
             *boxes,
         ]
+    if not run.is_solved:
+        history = [GenerationRecord.from_dict(line) for line in run.metrics]
+        parts += [note("Why the search is stuck:", s) for s in diagnose(history)]
     cards = _some(shown, "overview")
     if description is not None:
         if description.diagnosis and not run.is_solved:
@@ -123,7 +129,7 @@ def _overview(run: Run, description: Description | None, shown: Pictures) -> str
 def _depth(description: Description) -> str:
     if description.depth is None:
         return "recurrent"
-    return f"{description.depth} on the longest way"
+    return f"{description.depth} links deep"
 
 
 def _result(run: Run, description: Description) -> str:
@@ -247,7 +253,7 @@ def _genes(genome: Genome, names: list[str], num_inputs: int) -> str:
     ]
     tables = (
         (
-            f"{len(nodes)} nodes besides the inputs",
+            f"{len(nodes)} {'node' if len(nodes) == 1 else 'nodes'} besides the inputs",
             ("node", "activation", "bias"),
             nodes,
         ),
@@ -290,7 +296,7 @@ def _reproduce(run: Run) -> str:
     rows: list[tuple[str, object]] = []
     if run.experiment is not None:
         settings = run.experiment.settings()
-        rows += [(k, settings[k]) for k in _KEY_SETTINGS if k in settings]
+        rows += [(k, settings[k]) for k in _KEY_SETTINGS if settings.get(k, "") != ""]
     else:
         rows.append(("seed", run.facts.get("seed", "unknown")))
     rows += [

@@ -1,0 +1,93 @@
+"""Why a search is stuck: what its records say, and what to change."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ._record import GenerationRecord
+
+WINDOW = 30
+"""Generations that are looked at; with fewer nothing is said but that all is empty."""
+
+_SHRUNK = 0.7
+_MOST = 0.95
+
+
+def diagnose(history: Sequence[GenerationRecord]) -> tuple[str, ...]:
+    """Sentences about a run that has not been solved; none if nothing is wrong.
+
+    Looked at are the last generations: whether networks do anything, whether all have
+    the same fitness, whether genomes shrink, whether one species is left.
+    """
+    if not history:
+        return ()
+    found = [*_networks(history[-5:])]
+    recent = history[-WINDOW:]
+    if len(recent) < WINDOW:
+        return tuple(found)
+    if not found:
+        found += _fitness(recent)
+    since = _since_improved(history)
+    if since >= WINDOW:
+        found += _species(recent)
+        found += _genomes(history)
+    return tuple(found)
+
+
+def _networks(recent: Sequence[GenerationRecord]) -> list[str]:
+    """Networks without links."""
+    total = sum(sum(s["size"] for s in r.species_size) for r in recent)
+    unlinked = sum(r.num_unlinked for r in recent)
+    if not total or unlinked < _MOST * total:
+        return []
+    return [
+        f"{100 * unlinked / total:.0f} % of the networks have no link at all, so there "
+        "is nothing to select. Lower decoder.weight_threshold or "
+        "decoder.variance_threshold; with the output leo, start from a CPPN that lets "
+        "links through (start.genome x-locality)."
+    ]
+
+
+def _fitness(recent: Sequence[GenerationRecord]) -> list[str]:
+    """Fitness that is the same for all."""
+    if any(r.fitness_spread is None or r.fitness_spread > 0 for r in recent):
+        return []
+    return [
+        f"for {len(recent)} generations all networks have had the same fitness, so "
+        "there is nothing to select: their outputs are constant, or the fitness does "
+        "not depend on them. Look at the best network's diagnosis, give nodes biases "
+        "(decoder.outputs weight,bias), or use a fitness with more steps."
+    ]
+
+
+def _species(recent: Sequence[GenerationRecord]) -> list[str]:
+    if any(r.num_species > 1 for r in recent):
+        return []
+    return [
+        f"for {len(recent)} generations there has been one species only, so nothing "
+        "protects what is new. Set neat.speciation.target_num_species (15, say), or "
+        "lower neat.speciation.compatibility_threshold."
+    ]
+
+
+def _genomes(history: Sequence[GenerationRecord]) -> list[str]:
+    first = history[0].mean_genome_links
+    now = float(np.mean([r.mean_genome_links for r in history[-WINDOW:]]))
+    if now >= _SHRUNK * first:
+        return []
+    return [
+        f"genomes shrink: they had {first:.1f} links on average and now have "
+        f"{now:.1f}. Lower neat.mutation.delete_link_rate and delete_node_rate, raise "
+        "neat.mutation.add_link_attempts, or use the preset substrax."
+    ]
+
+
+def _since_improved(history: Sequence[GenerationRecord]) -> int:
+    """Generations since the best fitness of the run was last improved."""
+    last = history[-1].best_ever
+    number = 0
+    for record in reversed(history[:-1]):
+        if record.best_ever != last:
+            break
+        number += 1
+    return number
