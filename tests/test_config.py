@@ -2,6 +2,8 @@
 
 import re
 
+import jax
+import numpy as np
 import pytest
 
 from substrax.config import (
@@ -13,7 +15,7 @@ from substrax.config import (
 )
 from substrax.decoders import Direct, Discovered, HyperNEAT
 from substrax.evolve import RunDirectory
-from substrax.neat import presets
+from substrax.neat import GenomeData, presets
 from substrax.problems import PROBLEMS
 from substrax.substrate import EMRRule, ESRule
 
@@ -64,11 +66,13 @@ def test_settings_reach_the_objects():
     experiment = Experiment.from_toml(
         XOR + "[run]\nseed = 5\n[neat.weight]\nperturb_power = 1\n"
         '[neat]\nactivation_options = ["sin", "gauss"]\nactivation_default = "none"\n'
-    ).with_settings({"depth": "2", "connections": "full", "leo": "true", "steps": 3})
+    ).with_settings(
+        {"depth": "2", "connections": "full", "outputs": "leo,weight", "steps": 3}
+    )
     decoder = experiment.build().decoder
     assert isinstance(decoder, Discovered)
     assert decoder.rule == EMRRule(depth=2, connections="full")
-    assert decoder.reading.leo and decoder.steps == 3
+    assert decoder.reading.outputs == ("leo", "weight") and decoder.steps == 3
     assert decoder.reading.activations == ("sin", "gauss")
     config = experiment.build().algorithm.config
     assert config.activation_default is None
@@ -139,7 +143,11 @@ def test_the_seed_is_that_of_the_run_unless_said_in_full():
         ({"depth": "none"}, "must be a whole number"),
         ({"target": "high"}, r"run\.target is 'high', but must be a number, or"),
         ({"max_weight": "nan"}, "must be a number"),
-        ({"leo": "perhaps"}, "must be true or false"),
+        ({"recover": "perhaps"}, "must be true or false"),
+        ({"outputs": "weight,lio"}, "did you mean 'leo'"),
+        ({"outputs": "leo,bias"}, "does not name weight"),
+        ({"outputs": "weight,weight"}, "names weight more than once"),
+        ({"bias_scale": -1}, "not negative"),
         ({"connections": "ful"}, "did you mean 'full'"),
         ({"coordinates": "x1,x3"}, "did you mean 'x1'|Choose one of"),
         ({"hidden_activation": "tanhh"}, "did you mean 'tanh'"),
@@ -227,3 +235,90 @@ def test_a_run_of_evolve_itself_has_no_experiment(tmp_path):
     RunDirectory.create(tmp_path / "run", seed=0)
     with pytest.raises(ValueError, match="started from Python"):
         load_run(tmp_path / "run")
+
+
+# -------------------------------------------------------------- where evolution starts
+
+RETINA = '[problem]\nname = "retina"\n[decoder]\noutputs = ["weight", "leo", "bias"]\n'
+
+
+def test_a_named_seed_is_a_setting():
+    experiment = Experiment.from_toml(RETINA + '[start]\ngenome = "x-locality"\n')
+    start = experiment.build().algorithm.start
+    assert start is not None and start.num_nodes == 5 + 3 + 1
+    again = Experiment.from_toml(experiment.to_toml())
+    assert again.settings() == experiment.settings()
+    decoder = experiment.build().decoder
+    assert isinstance(decoder, Discovered)
+    assert {"gauss", "identity"} <= set(decoder.reading.activations or ())
+
+
+def test_a_genome_may_stand_in_the_configuration():
+    experiment = Experiment.from_toml(
+        RETINA + '[start]\ngenome = "given"\nnodes = ["near gauss"]\n'
+        'links = ["x1 -> near 1.0", "near -> leo 1.0"]\njitter = 0.0\n'
+    )
+    start = experiment.build().algorithm.start
+    assert start is not None and start.jitter == 0.0
+    assert Experiment.from_toml(experiment.to_toml()).settings() == (
+        experiment.settings()
+    )
+
+
+def test_a_genome_in_a_file_becomes_part_of_the_configuration(tmp_path):
+    GenomeData.read(["near gauss"], ["x1 -> near 1.0", "near -> leo 1.0"]).save(
+        tmp_path / "g.json"
+    )
+    experiment = Experiment.from_toml(RETINA).with_settings(
+        {"start_from": str(tmp_path / "g.json")}
+    )
+    settings = experiment.settings()
+    assert settings["start.genome"] == "given"
+    assert settings["start.links"] == ("x1 -> near 1.0", "near -> leo 1.0")
+    assert settings["start.origin"].endswith("g.json")
+    (tmp_path / "g.json").unlink()  # the document needs it no longer
+    assert Experiment.from_toml(experiment.to_toml()).settings() == settings
+
+
+def test_a_run_starts_from_the_best_of_another(tmp_path):
+    small = {"population": 20, "generations": 2, "depth": 1}
+    first = Experiment.from_toml(XOR).with_settings(small)
+    first.evolve(directory=tmp_path / "first", keep_compiled=False)
+    best = RunDirectory(tmp_path / "first").best()
+    assert best is not None
+    second = Experiment.from_toml('[problem]\nname = "parity"\n').with_settings(
+        {**small, "start_from": str(tmp_path / "first")}
+    )
+    assert "best of generation" in second.settings()["start.origin"]
+    algorithm = second.build().algorithm
+    population = algorithm.init(key=jax.random.key(0)).population
+    num = int(best.genome.num_links)
+    assert np.array_equal(
+        np.asarray(population.link_weight)[0, :num],
+        np.asarray(best.genome.link_weight)[:num],
+    )
+    result = second.evolve(directory=tmp_path / "second", keep_compiled=False)
+    recorded, _ = load_run(tmp_path / "second")
+    assert recorded.settings()["start.links"] == second.settings()["start.links"]
+    assert result.generations == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "sentence"),
+    [
+        (RETINA, {"start_from": "x-localty"}, "did you mean 'x-locality'"),
+        (RETINA, {"start_from": "nowhere.json"}, "no file of that name"),
+        (XOR, {"start_from": "x-locality"}, "Add leo to decoder.outputs"),
+        (XOR, {"start_from": "x-locality", "rule": "direct"}, "--start-from none"),
+        (XOR, {"start.links": "x1 -> weight 1"}, "start.genome is none"),
+        (
+            XOR,
+            {"start_from": "given", "start.links": "x9 -> weight 1"},
+            "names 'x9', but inputs are x1",
+        ),
+        (XOR, {"start_from": "geometry", "start.jitter": -1}, "jitter"),
+    ],
+)
+def test_starts_that_do_not_fit_are_refused(text, changes, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Experiment.from_toml(text).with_settings(changes).build()

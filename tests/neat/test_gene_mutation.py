@@ -157,3 +157,32 @@ def test_links_are_disabled_and_enabled_at_their_rates(disable, enable):
     is_toggled = genomes.link_enabled[:, :8] != before
     assert is_toggled[:, before].mean() == pytest.approx(disable, abs=0.03)
     assert is_toggled[:, ~before].mean() == pytest.approx(enable, abs=0.06)
+
+
+def test_few_weights_change_in_a_share_of_the_offspring():
+    """Two of eight on average, in half of the offspring; all in the other half."""
+    config = still_config(weight=_gene(few_rate=0.5, few=2.0))
+    _, steps = _weights(mutants(config))
+    number = (steps != 0).sum(axis=1)
+    is_few = number < 8
+    assert is_few.mean() == pytest.approx(0.5, abs=0.05)
+    assert number[is_few].mean() == pytest.approx(2.0, abs=0.15)
+
+
+def test_fewer_weights_than_few_all_change():
+    config = still_config(weight=_gene(few_rate=1.0, few=50.0))
+    _, steps = _weights(mutants(config))
+    assert (steps != 0).mean() > 0.999
+
+
+@pytest.mark.parametrize("few_rate", [0.0, 1.0])
+def test_logarithms_of_steps_are_uniform(few_rate):
+    """From the power down to a hundredth of it, whether few change or all."""
+    gene = {"perturb_power": 1.0, "perturb_decades": 2.0, **UNIFORM}
+    weight = _gene(few_rate=few_rate, few=4.0, **gene)
+    _, steps = _weights(mutants(still_config(**{**SURER, "weight": weight})))
+    sizes = np.abs(steps[steps != 0])
+    # |uniform| times 10^-U(0, 2): half of that is below 0.1 times the mean logarithm
+    mean = np.log10(sizes).mean()
+    assert mean == pytest.approx(-1.0 - 1 / np.log(10), abs=0.06)
+    assert (sizes < 1e-3).any() and (sizes > 0.5).any()

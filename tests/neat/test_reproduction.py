@@ -7,7 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from substrax.neat import CrossoverConfig, NEATConfig, ReproductionConfig
+from substrax.neat import (
+    NEAT,
+    CrossoverConfig,
+    MutationConfig,
+    NEATConfig,
+    ReproductionConfig,
+    SpeciationConfig,
+)
 from substrax.neat._reproduction import (
     SpeciesStatistics,
     choose_parents,
@@ -123,7 +130,7 @@ def test_a_species_without_improvement_for_15_generations_does_not_reproduce():
         last_improved=jnp.array([5, 6, 5, 0], jnp.int32),
     )
     statistics = _statistics([1, 1, 1, 0], [4.0, 3.0, 2.0, 0.0])
-    table, alive = update_stagnation(
+    table, alive, _ = update_stagnation(
         _config(max_stagnation=15), table, statistics, jnp.int32(20), jnp.int32(20)
     )
     # The first is the best one and spared; the second improved 14 generations ago.
@@ -133,7 +140,7 @@ def test_a_species_without_improvement_for_15_generations_does_not_reproduce():
 def test_improvement_resets_stagnation():
     table = _table(1, best_score=jnp.array([1.0, 0.0, 0.0, 0.0]))
     statistics = _statistics([1, 0, 0, 0], [2.0, 0.0, 0.0, 0.0])
-    table, _ = update_stagnation(
+    table, _, _ = update_stagnation(
         _config(), table, statistics, jnp.int32(40), jnp.int32(40)
     )
     assert int(table.last_improved[0]) == 40
@@ -146,14 +153,34 @@ def test_only_the_top_two_species_reproduce_when_the_population_is_stuck():
     statistics = _statistics([1, 1, 1, 0], [1.0, 3.0, 2.0, 0.0])
     config = _config(population_stagnation=20, max_stagnation=0)
     table = _table(3)
-    _, alive = update_stagnation(
+    _, alive, is_stuck = update_stagnation(
         config, table, statistics, jnp.int32(30), jnp.int32(10)
     )
-    assert np.asarray(alive)[:3].all()
-    _, alive = update_stagnation(
+    assert np.asarray(alive)[:3].all() and not is_stuck
+    _, alive, is_stuck = update_stagnation(
         config, table, statistics, jnp.int32(31), jnp.int32(10)
     )
     np.testing.assert_array_equal(alive[:3], [False, True, True])
+    assert is_stuck
+
+
+def test_a_population_that_is_stuck_is_left_in_peace_for_as_long_again():
+    """Else all but the best species would die in every generation from then on."""
+    config = NEATConfig(
+        num_inputs=2,
+        population_size=40,
+        mutation=MutationConfig(add_node_rate=0.3, add_link_rate=0.5),
+        speciation=SpeciationConfig(target_num_species=8),
+        reproduction=ReproductionConfig(population_stagnation=5),
+    )
+    neat = NEAT(config)
+    state = neat.init(key=jax.random.key(0))
+    tell = jax.jit(neat.tell)
+    stuck = []
+    for k in range(25):
+        state, _ = tell(state, jnp.ones(40), key=jax.random.key(k))
+        stuck.append(int(state.last_stuck))
+    assert sorted(set(stuck)) == [0, 6, 12, 18, 24]
 
 
 def _parents(config, species, scores, quota, seed=0):

@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..decoders import (
     MAKERS,
     AbstractDecoder,
@@ -16,9 +18,10 @@ from ..neat import NEAT, NEATConfig
 from ..problems import PROBLEMS, AbstractProblem
 from ..substrate import RULES, Layout, WeightMap, line
 from ._settings import Section
+from ._start import StartSettings, start_genome
 
-_READING = ("dialect", "coordinates", "leo", "precision")
-_NETWORK = ("hidden_activation", "output_activation", "steps")
+_READING = ("dialect", "coordinates", "outputs", "precision")
+_NETWORK = ("bias_scale", "hidden_activation", "output_activation", "steps")
 
 
 def _some(settings: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -35,18 +38,20 @@ def build_problem(section: Section) -> AbstractProblem:
     return PROBLEMS[section.name](**section.settings)
 
 
-def genome_activations(neat: Section) -> tuple[str, ...]:
+def genome_activations(neat: Section, start: StartSettings) -> tuple[str, ...]:
     """Every activation that a genome may have."""
     settings = neat.settings
     also = (settings["activation_default"], settings["output_activation"])
-    names = dict.fromkeys([*settings["activation_options"], *also])
+    names = dict.fromkeys([*settings["activation_options"], *also, *start.activations])
     return tuple(name for name in names if name is not None)
 
 
-def build_decoder(section: Section, neat: Section, layout: Layout) -> AbstractDecoder:
+def build_decoder(
+    section: Section, neat: Section, start: StartSettings, layout: Layout
+) -> AbstractDecoder:
     """The decoder, for a problem's layout and the genomes of a NEAT."""
     settings = section.settings
-    activations = genome_activations(neat)
+    activations = genome_activations(neat, start)
     if section.name == "direct":
         return Direct(
             len(layout.inputs),
@@ -84,14 +89,41 @@ def fixed_substrate(settings: Mapping[str, Any], layout: Layout) -> FixedSubstra
             "hidden layers lie between inputs and outputs, but some input of this "
             "problem is not below all outputs. Use decoder.substrate grid."
         )
-    sizes = settings["hidden_layers"]
-    height = lambda k: float(low + (high - low) * (k + 1) / (len(sizes) + 1))
-    hidden = [line(size, height(k)) for k, size in enumerate(sizes)]
-    return FixedSubstrate.layered([layout.inputs, *hidden, layout.outputs])
+    layers = [_layer_rows(text) for text in settings["hidden_layers"]]
+    # Rows at equal heights, all layers together.
+    num_rows = sum(len(rows) for rows in layers)
+    heights = iter(low + (high - low) * np.arange(1, num_rows + 1) / (num_rows + 1))
+    points = [
+        np.concatenate(
+            [np.column_stack([x, np.full(x.size, next(heights))]) for x in rows]
+        )
+        for rows in layers
+    ]
+    return FixedSubstrate.layered([layout.inputs, *points, layout.outputs])
 
 
-def build_neat(section: Section, decoder: AbstractDecoder) -> NEAT:
-    """NEAT for the genomes that a decoder reads."""
+def _layer_rows(text: str) -> list[np.ndarray]:
+    """The x of the nodes of each row of a layer: `8` nodes from edge to edge, or `4x2`,
+    the middles of 4 columns in 2 rows."""
+    words = text.split("x")
+    try:
+        columns, num_rows = int(words[0]), int(words[1]) if len(words) == 2 else 1
+    except ValueError:
+        columns, num_rows = 0, 0
+    if min(columns, num_rows) < 1 or len(words) > 2:
+        raise ValueError(
+            f"hidden_layers has {text!r}; a layer is a number of nodes, such as 8, or "
+            "of columns and rows, such as 4x2."
+        )
+    if len(words) == 1:
+        return [line(columns, 0.0)[:, 0]]
+    return num_rows * [(2 * np.arange(columns) + 1) / columns - 1]
+
+
+def build_neat(
+    section: Section, start: StartSettings, decoder: AbstractDecoder
+) -> NEAT:
+    """NEAT for the genomes that a decoder reads, from a first population on."""
     defaults = NEATConfig()
     whole: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {}
@@ -101,11 +133,13 @@ def build_neat(section: Section, decoder: AbstractDecoder) -> NEAT:
     for part, values in parts.items():
         whole[part] = type(getattr(defaults, part))(**values)
     is_recurrent = isinstance(decoder, Direct) and decoder.is_recurrent
-    return NEAT(
-        NEATConfig(
-            num_inputs=decoder.num_genome_inputs,
-            num_outputs=decoder.num_genome_outputs,
-            feed_forward=not is_recurrent,
-            **whole,
-        )
+    config = NEATConfig(
+        num_inputs=decoder.num_genome_inputs,
+        num_outputs=decoder.num_genome_outputs,
+        feed_forward=not is_recurrent,
+        **whole,
     )
+    # What an output does of which a given genome says nothing.
+    names = (config.output_activation, config.activation_default)
+    default = next((n for n in names if n is not None), config.activation_options[0])
+    return NEAT(config, start_genome(start, decoder, default), start.jitter)

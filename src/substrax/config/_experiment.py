@@ -10,12 +10,13 @@ from .._suggest import suggest
 from ..decoders import AbstractDecoder
 from ..evolve import Callback, Result, RunDirectory, evolve
 from ..experiments import read_experiment
-from ..neat import NEAT
+from ..neat import NEAT, GenomeData
 from ..problems import AbstractProblem
 from . import _schema
 from ._build import build_decoder, build_neat, build_problem
 from ._schema import DECODERS, DEFAULT_DECODER, DEFAULT_PRESET, RunSettings
 from ._settings import Section, Setting
+from ._start import StartSettings, given_settings, is_place, read_file
 from ._toml import dump_toml, flatten, parse_toml
 
 ALIASES = {
@@ -26,6 +27,7 @@ ALIASES = {
     "rule": "decoder.name",
     "decoder": "decoder.name",
     "problem": "problem.name",
+    "start_from": "start.genome",
 }
 """Short names of settings, besides the last part of a key that is the only such."""
 
@@ -68,6 +70,7 @@ class Experiment:
     problem: Section
     decoder: Section
     neat: Section
+    start: StartSettings
     given: Mapping[str, Any]
     """What was said, as opposed to what followed from it."""
 
@@ -93,7 +96,9 @@ class Experiment:
         ):
             flat[f"{prefix}.{name}"] = section.name
             flat |= {f"{prefix}.{k}": v for k, v in section.settings.items()}
-        return flat
+        return flat | {
+            f"start.{k}": v for k, v in dataclasses.asdict(self.start).items()
+        }
 
     def with_settings(self, changes: Mapping[str, Any]) -> "Experiment":
         """The same with other values.
@@ -126,9 +131,14 @@ class Experiment:
         _section_errors("run", lambda run: run.resources, self.run)
         problem = _section_errors("problem", build_problem, self.problem)
         decoder = _section_errors(
-            "decoder", build_decoder, self.decoder, self.neat, problem.layout
+            "decoder",
+            build_decoder,
+            self.decoder,
+            self.neat,
+            self.start,
+            problem.layout,
         )
-        algorithm = _section_errors("neat", build_neat, self.neat, decoder)
+        algorithm = _section_errors("neat", build_neat, self.neat, self.start, decoder)
         return Parts(algorithm, decoder, problem)
 
     def evolve(
@@ -165,7 +175,7 @@ class Experiment:
             if key not in free and now.get(key) != then.get(key):
                 what = (
                     "which the state of the run consists of"
-                    if key.startswith("neat.") or key == "run.seed"
+                    if key.startswith(("neat.", "start.")) or key == "run.seed"
                     else "which the fitness of all earlier generations depends on"
                 )
                 changeable = ", ".join((*_CHANGEABLE, *_WITHOUT_EFFECT))
@@ -203,6 +213,7 @@ def _known(problem: str, decoder: str, preset: str) -> dict[str, Setting]:
         | _schema.problem_settings(problem)
         | _schema.decoder_settings(decoder)
         | _schema.neat_settings(preset)
+        | _schema.start_settings()
     )
 
 
@@ -223,12 +234,16 @@ def _full_key(
             return direct[0]
         raise ValueError(f"{key!r} may be any of {', '.join(ends)}; give it in full.")
     last = key.rpartition(".")[2]
-    for other in DECODERS if key in (last, f"decoder.{last}") else ():
-        if f"decoder.{last}" in _schema.decoder_settings(other):
-            raise ValueError(
-                f"{last} is a setting of the decoder {other!r}, but the decoder here "
-                f"is {names[1]!r}. Leave it out, or add --rule {other}."
-            )
+    others = [
+        name
+        for name in (DECODERS if key in (last, f"decoder.{last}") else ())
+        if f"decoder.{last}" in _schema.decoder_settings(name)
+    ]
+    if others:
+        raise ValueError(
+            f"{last} is a setting of {' and '.join(map(repr, others))}, but the decoder "
+            f"here is {names[1]!r}. Leave it out, or add --rule {others[-1]}."
+        )
     short = {k.rpartition(".")[2] for k in known}
     raise ValueError(
         f"there is no setting {key!r}{suggest(key, [*known, *short, *ALIASES])}. "
@@ -259,6 +274,8 @@ def _resolve(name: str, given: Mapping[str, Any]) -> Experiment:
             full = _full_key(key, known, names)  # raises, unless it is only too short
             raise ValueError(f"there is no setting {key!r}; in full it is {full!r}.")
     values |= special
+    if is_place(values["start.genome"]):
+        values |= _read_start(values["start.genome"])
 
     def section(prefix: str) -> dict[str, Any]:
         return {
@@ -274,8 +291,25 @@ def _resolve(name: str, given: Mapping[str, Any]) -> Experiment:
         problem=Section(names[0], section("problem.")),
         decoder=Section(names[1], section("decoder.")),
         neat=Section(names[2], section("neat.")),
+        start=StartSettings(**section("start.")),
         given=dict(given),
     )
+
+
+def _read_start(place: str) -> dict[str, Any]:
+    """The section `start` for a genome from a file, or the best one of a run."""
+    if not os.path.isdir(place):
+        return read_file(place)
+    experiment, run = load_run(place)
+    best = run.best()
+    if best is None:
+        raise ValueError(
+            f"the run in {place} has no best genome yet, so nothing can start from it."
+        )
+    decoder = experiment.build().decoder
+    data = GenomeData.of(best.genome, decoder.genome_inputs, decoder.genome_outputs)
+    origin = f"{place}, the best of generation {best.generation}"
+    return given_settings(data, origin)
 
 
 def _setting_of_decoder(key: str, decoder: str, name: str) -> Setting:

@@ -7,12 +7,20 @@ from typing import Any
 from .._resources import ENGINES, Resources
 from .._suggest import suggest
 from ..cppn import COORDINATES, DIALECTS
-from ..decoders import MAKERS, CPPNReading, Direct, FixedSubstrate, HyperNEAT
+from ..decoders import (
+    MAKERS,
+    OUTPUTS,
+    CPPNReading,
+    Direct,
+    FixedSubstrate,
+    HyperNEAT,
+)
 from ..evolve import MAX_CACHED_BYTES
 from ..neat import NEATConfig, presets
 from ..problems import PROBLEMS
 from ..substrate import CONFIGURATIONS, STRATEGIES, Layout, line
 from ._settings import Setting, setting_of
+from ._start import StartSettings
 
 DECODERS = ("direct", "hyperneat", *MAKERS)
 """Names of decoders."""
@@ -74,6 +82,11 @@ def run_settings() -> dict[str, Setting]:
     return settings | {"run.engine": dataclasses.replace(engine, choices=ENGINES)}
 
 
+def start_settings() -> dict[str, Setting]:
+    """The section `start`."""
+    return _of_fields("start.", StartSettings, StartSettings())
+
+
 def problem_settings(name: str) -> dict[str, Setting]:
     """The section `problem`, for the problem of this name."""
     if name not in PROBLEMS:
@@ -106,7 +119,7 @@ def _reading_settings(reading: CPPNReading) -> list[Setting]:
     return [
         Setting(key("dialect"), str, reading.dialect, DIALECTS),
         Setting(key("coordinates"), str, reading.coordinates, tuple(COORDINATES), True),
-        Setting(key("leo"), bool, reading.leo),
+        Setting(key("outputs"), str, reading.outputs, OUTPUTS, True),
         Setting(key("precision"), str, reading.precision, _PRECISIONS),
     ]
 
@@ -116,6 +129,7 @@ def _network_settings(decoder: Any) -> list[Setting]:
     return [
         Setting(key("weight_map"), str, decoder.weight_map.name, _WEIGHT_MAPS),
         Setting(key("max_weight"), float, decoder.weight_map.max_weight),
+        Setting(key("bias_scale"), float, decoder.bias_scale, is_optional=True),
         Setting(key("hidden_activation"), str, decoder.hidden_activation),
         Setting(key("output_activation"), str, decoder.output_activation),
         Setting(key("steps"), int, decoder.steps),
@@ -140,7 +154,7 @@ def decoder_settings(name: str) -> dict[str, Setting]:
     if name == "hyperneat":
         settings = [
             Setting(key("substrate"), str, "layered", ("layered", "grid")),
-            Setting(key("hidden_layers"), int, (4,), is_list=True),
+            Setting(key("hidden_layers"), str, ("4",), is_list=True),
             Setting(key("columns"), int, 4),
             Setting(key("rows"), int, 3),
             Setting(key("weight_threshold"), float, 0.0),

@@ -65,6 +65,8 @@ class Setting:
             value = self._from_text(value)
         if self.kind is float and type(value) is int:
             value = float(value)
+        if self.kind is str and type(value) is int:
+            value = str(value)  # a name may be a number, and is then written as one
         if type(value) is not self.kind:
             self._refuse(value)
         if isinstance(value, float) and not math.isfinite(value):

@@ -1,5 +1,6 @@
 """Decoders: genome to network. NEAT evolves genomes and knows nothing of them."""
 
+from ._base import OUTPUTS as OUTPUTS
 from ._base import AbstractCPPNDecoder as AbstractCPPNDecoder
 from ._base import AbstractDecoder as AbstractDecoder
 from ._base import CPPNReading as CPPNReading
@@ -11,3 +12,6 @@ from ._discovered import emr_hyperneat as emr_hyperneat
 from ._discovered import es_hyperneat as es_hyperneat
 from ._hyperneat import FixedSubstrate as FixedSubstrate
 from ._hyperneat import HyperNEAT as HyperNEAT
+from ._seeds import SEED_ACTIVATIONS as SEED_ACTIVATIONS
+from ._seeds import SEEDS as SEEDS
+from ._seeds import seed_genome as seed_genome

@@ -11,6 +11,9 @@ from ._distance import pair_distance as pair_distance
 from ._genome import NO_LINK as NO_LINK
 from ._genome import NO_NODE as NO_NODE
 from ._genome import Genome as Genome
+from ._genome_data import GenomeData as GenomeData
+from ._genome_data import LinkData as LinkData
+from ._genome_data import NodeData as NodeData
 from ._growth import CapacityError as CapacityError
 from ._growth import check_info as check_info
 from ._growth import grow as grow
@@ -22,3 +25,4 @@ from ._neat import NEAT as NEAT
 from ._neat import NEATInfo as NEATInfo
 from ._neat import NEATState as NEATState
 from ._speciation import SpeciesTable as SpeciesTable
+from ._start import Start as Start

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from ..cppn import activation_id
 from ._config import FloatGeneConfig, NEATConfig
+from ._counting import count
 from ._genome import Genome
 from ._random import normal, uniform
 
@@ -63,10 +64,18 @@ def mutate_floats(
         step = 2.0 * uniform(words) - 1.0
     else:
         step = normal(words)
+    number = jnp.maximum(count(mask), 1).astype(jnp.float32)
+    is_few = gate < config.mutate_rate * config.few_rate
+    share = jnp.where(is_few, jnp.minimum(config.few / number, 1.0), 1.0)
+    perturb_share = config.perturb_rate * share
+    is_perturbed = choice < perturb_share
+    is_replaced = choice < (config.perturb_rate + config.replace_rate) * share
+    if config.perturb_decades > 0:
+        # Where a value is perturbed, this is a uniform number again.
+        place = choice / jnp.maximum(perturb_share, 1e-30)
+        step *= jnp.exp2(-np.log2(10) * config.perturb_decades * jnp.minimum(place, 1))
     perturbed = values + config.perturb_power * step
     perturbed = jnp.clip(perturbed, config.minimum, config.maximum)
-    is_perturbed = choice < config.perturb_rate
-    is_replaced = choice < config.perturb_rate + config.replace_rate
     fresh = draw_initial(config, words)
     mutated = jnp.where(is_perturbed, perturbed, jnp.where(is_replaced, fresh, values))
     return jnp.where(mask & (gate < config.mutate_rate), mutated, values)

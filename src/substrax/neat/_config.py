@@ -70,6 +70,13 @@ class FloatGeneConfig(eqx.Module):
     (`replace_rate`) or left alone. The paper perturbs uniformly, neat-python normally;
     `perturb_power` is the half-width of the one and the deviation of the other. A
     uniform start spans two deviations to both sides, as in neat-python.
+
+    In the share `few_rate` of the offspring that mutate, only some `few` of their
+    numbers do, on average: the rates of each are scaled down to that. Where a genome is
+    nearly right, changing one number improves it more often than changing all.
+    `perturb_decades` above 0 makes steps of all sizes: `perturb_power` times a number
+    from 1 down to `10 ** -perturb_decades`, whose logarithm is uniform. (Both as in
+    evolution strategies with heavy tails; no NEAT before has them.)
     """
 
     init_mean: float = 0.0
@@ -80,12 +87,17 @@ class FloatGeneConfig(eqx.Module):
     perturb_rate: float = 0.8
     perturb_power: float = 0.5
     replace_rate: float = 0.1
+    few_rate: float = 0.0
+    few: float = 2.0
+    perturb_decades: float = _static(0.0)
     init_distribution: Distribution = _static("normal")
     perturb_distribution: Distribution = _static("normal")
 
     def __check_init__(self):
-        _check_rates(self, "mutate_rate", "perturb_rate", "replace_rate")
-        _check_not_negative(self, "init_stdev", "perturb_power")
+        _check_rates(self, "mutate_rate", "perturb_rate", "replace_rate", "few_rate")
+        _check_not_negative(
+            self, "init_stdev", "perturb_power", "few", "perturb_decades"
+        )
         _check_choice(self, "init_distribution", Distribution)
         _check_choice(self, "perturb_distribution", Distribution)
         _require(
@@ -233,10 +245,11 @@ class ReproductionConfig(eqx.Module):
     after which a species dies, except the best `species_elitism` ones; 0 turns it off.
     The best species is spared in any case, so `species_elitism=0` means 1.
     `population_stagnation`: generations without improvement of the whole population
-    after which only the best `population_stagnation_species` species reproduce; 0
-    turns it off. `quota="proportional"`: offspring in proportion to shared fitness;
-    `"damped"`: neat-python's, half-way from the present size, on fitness shifted to
-    the worst and scaled by the range. `min_species_size` bounds the quotas of species
+    after which only the best `population_stagnation_species` species reproduce, once;
+    then as many generations pass before it happens again; 0 turns it off.
+    `quota="proportional"`: offspring in proportion to shared fitness; `"damped"`:
+    neat-python's, half-way from the present size, on fitness shifted to the worst and
+    scaled by the range. `min_species_size` bounds the quotas of species
     that reproduce from below (`"damped"`: so does `elitism`); in a population too small
     for that many in each, the bound is lowered to an equal share, rounded down.
     """

@@ -43,16 +43,17 @@ def initial_pairs(config: NEATConfig) -> Int[np.ndarray, "pairs 2"]:
     return np.array(pairs, np.int32).reshape(-1, 2)
 
 
-def default_capacity(config: NEATConfig) -> tuple[int, int, int]:
-    """`max_nodes`, `max_links` and `max_species` of the first population."""
-    nodes = config.num_inputs + config.num_outputs + config.num_hidden
-    links = len(initial_pairs(config))
-    if 0 < config.max_links < links:
-        raise ValueError(
-            f"max_links is {config.max_links}, but initial_connection="
-            f"{config.initial_connection!r} needs room for {links} links. Set "
-            f"max_links to at least {links}, or to 0 to leave it to NEAT."
-        )
+def capacities(config: NEATConfig, nodes: int, links: int) -> tuple[int, int, int]:
+    """`max_nodes`, `max_links` and `max_species` of a first population of this size."""
+    for name, given, needed in (
+        ("max_nodes", config.max_nodes, nodes),
+        ("max_links", config.max_links, links),
+    ):
+        if 0 < given < needed:
+            raise ValueError(
+                f"{name} is {given}, but the first genomes need room for {needed}. Set "
+                f"{name} to at least {needed}, or to 0 to leave it to NEAT."
+            )
 
     def roomy(needed, least):
         return max(least, 1 << (needed * 3 // 2).bit_length())

@@ -18,7 +18,7 @@ from ._config import NEATConfig
 from ._counting import any_true, count, least, most, total
 from ._crossover import cross, cross_equals
 from ._genome import Genome, materialise, select, take
-from ._initial import default_capacity, first_population, initial_pairs
+from ._initial import capacities, first_population, initial_pairs
 from ._mutation import (
     LINK_WORDS,
     Counters,
@@ -46,6 +46,7 @@ from ._speciation import (
     keep_species,
     speciate,
 )
+from ._start import Start, make_start, started_population
 
 _PARENT_WORDS = 5
 
@@ -56,7 +57,8 @@ class NEATState(eqx.Module):
     `population` is neither evaluated nor placed into species yet: `species` are those
     of its parents that had offspring, and `threshold` decides who joins them.
     `best_genome` is the best ever told, with `best_score` (larger is better, whatever
-    the objective) and `last_improved`, the generation it appeared.
+    the objective) and `last_improved`, the generation it appeared; `last_stuck` is the
+    last generation in which only the best species reproduced because nothing improved.
     """
 
     population: Genome
@@ -68,6 +70,7 @@ class NEATState(eqx.Module):
     best_genome: Genome
     best_score: Float[Array, ""]
     last_improved: Int[Array, ""]
+    last_stuck: Int[Array, ""]
 
     @property
     def max_nodes(self) -> int:
@@ -172,8 +175,14 @@ class NEAT(eqx.Module):
     """
 
     config: NEATConfig
+    start: Start | None = eqx.field(static=True)
 
-    def __init__(self, config: NEATConfig):
+    def __init__(
+        self, config: NEATConfig, start: Genome | None = None, jitter: float = 0.1
+    ):
+        """**Arguments:** the configuration; a genome that the first population is made
+        of, or None, and how much its weights differ from it (see `Start`)."""
+        self.start = None if start is None else make_start(config, start, jitter)
         numbers, structure = jax.tree.flatten(config)
         defaults = jax.tree.leaves(NEATConfig())
         leaves = [_as_leaf(x, d) for x, d in zip(numbers, defaults, strict=True)]
@@ -182,16 +191,22 @@ class NEAT(eqx.Module):
     def init(self, *, key: Key[Array, ""]) -> NEATState:
         """The first population."""
         config = self.config
-        max_nodes, max_links, max_species = default_capacity(config)
-        population = first_population(config, max_nodes, max_links, key=key)
-        num_nodes = config.num_inputs + config.num_outputs + config.num_hidden
+        if self.start is None:
+            num_nodes = config.num_inputs + config.num_outputs + config.num_hidden
+            num_links = len(initial_pairs(config))
+            make = first_population
+        else:
+            num_nodes, num_links = self.start.num_nodes, self.start.num_links
+            make = partial(started_population, self.start)
+        max_nodes, max_links, max_species = capacities(config, num_nodes, num_links)
+        population = make(config, max_nodes, max_links, key=key)
         threshold = jnp.asarray(config.speciation.compatibility_threshold, jnp.float32)
         return NEATState(
             population=population,
             species=empty_species(max_species, max_nodes, max_links),
             counters=Counters(
                 jnp.int32(num_nodes),
-                jnp.int32(len(initial_pairs(config))),
+                jnp.int32(num_links),
                 jnp.bool_(False),
             ),
             next_species_id=jnp.int32(0),
@@ -200,6 +215,7 @@ class NEAT(eqx.Module):
             best_genome=jax.tree.map(lambda x: x[0], population),
             best_score=jnp.float32(-jnp.inf),
             last_improved=jnp.int32(0),
+            last_stuck=jnp.int32(0),
         )
 
     def ask(self, state: NEATState) -> Genome:
@@ -245,8 +261,12 @@ class NEAT(eqx.Module):
         statistics = species_statistics(
             config, placed.table, species_index, score, is_failed
         )
-        species, reproduces = update_stagnation(
-            config, placed.table, statistics, state.generation, last_improved
+        species, reproduces, is_stuck = update_stagnation(
+            config,
+            placed.table,
+            statistics,
+            state.generation,
+            jnp.maximum(last_improved, state.last_stuck),
         )
         is_parent = reproduces[species_index]
         quota = quotas(
@@ -279,6 +299,7 @@ class NEAT(eqx.Module):
             best_genome=select(improves, best_genome, state.best_genome),
             best_score=jnp.where(improves, score[best_index], state.best_score),
             last_improved=last_improved,
+            last_stuck=jnp.where(is_stuck, state.generation, state.last_stuck),
         )
         info = _info(
             state,

@@ -71,9 +71,12 @@ def update_stagnation(
     table: SpeciesTable,
     statistics: SpeciesStatistics,
     generation: Int[Array, ""],
-    population_last_improved: Int[Array, ""],
-) -> tuple[SpeciesTable, Bool[Array, " species"]]:
+    population_since: Int[Array, ""],
+) -> tuple[SpeciesTable, Bool[Array, " species"], Bool[Array, ""]]:
     """Record improvements and say which species may reproduce.
+
+    `population_since` is when the whole population improved, or when it was last found
+    to be stuck: the third result says whether it is found so now.
 
     "If the maximum fitness of a species did not improve in 15 generations, the networks
     in the stagnant species were not allowed to reproduce" (section 4.1); "in rare cases
@@ -94,11 +97,11 @@ def update_stagnation(
     )
     is_spared = rank < jnp.maximum(c.species_elitism, 1)
     reproduces = table.mask & (~is_stagnant | is_spared)
-    is_stuck = (generation - population_last_improved > c.population_stagnation) & (
+    is_stuck = (generation - population_since > c.population_stagnation) & (
         jnp.asarray(c.population_stagnation) > 0
     )
     is_top = rank < c.population_stagnation_species
-    return table, reproduces & (~is_stuck | is_top)
+    return table, reproduces & (~is_stuck | is_top), is_stuck
 
 
 def _adjust(

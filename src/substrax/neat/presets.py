@@ -217,7 +217,54 @@ def risi2012(*, num_inputs: int, num_outputs: int, **overrides: Any) -> NEATConf
     return _build(defaults, overrides)
 
 
+def substrax(*, num_inputs: int, num_outputs: int, **overrides: Any) -> NEATConfig:
+    """The preset of this package: a search that grows.
+
+    Genes are added and never deleted, several places are tried for a new link, half of
+    the offspring change few weights only, steps are of all sizes, and the threshold is
+    moved so that there are some fifteen species.
+    """
+    floats: dict[str, Any] = {
+        "mutate_rate": 0.9,
+        "perturb_rate": 0.9,
+        "replace_rate": 0.1,
+        "perturb_power": 2.0,
+        "perturb_decades": 2.0,
+        "few_rate": 0.7,
+        "few": 2.0,
+    }
+    defaults = {
+        "num_inputs": num_inputs,
+        "num_outputs": num_outputs,
+        "population_size": 150,
+        "activation_options": ("gauss", "sin", "tanh", "sigmoid", "identity"),
+        "weight": FloatGeneConfig(minimum=-8.0, maximum=8.0, **floats),
+        "bias": FloatGeneConfig(minimum=-8.0, maximum=8.0, **floats),
+        "mutation": MutationConfig(
+            add_node_rate=0.05,
+            add_link_rate=0.15,
+            add_link_attempts=8,
+            activation_rate=0.02,
+            enable_rate=0.01,
+            disable_rate=0.01,
+        ),
+        "crossover": CrossoverConfig(crossover_rate=0.5),
+        "speciation": SpeciationConfig(
+            weight_coefficient=0.4,
+            target_num_species=15,
+        ),
+        "reproduction": ReproductionConfig(
+            survival_rate=0.25,
+            max_stagnation=20,
+            species_elitism=3,
+            elitism_min_size=3,
+        ),
+    }
+    return _build(defaults, overrides)
+
+
 PRESETS = {
+    "substrax": substrax,
     "stanley2002": stanley2002,
     "neat_python": neat_python,
     "pureples": pureples,

@@ -51,7 +51,7 @@ def _score(outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
 class Retina(AbstractProblem):
     """The left-and-right retina problem: two recognisers that need not meet.
 
-    A retina of 4 x 2 pixels, each 0 or 1, in all 256 patterns. "A left object is
+    A retina of 4 x 2 pixels in all 256 patterns. "A left object is
     defined by three or more black pixels or one or two black pixels in the left column
     only", "a right object in a similar way, with one or two black pixels in the right
     column only" (Kashtan & Alon 2005): 8 of the 16 patterns of either half, so that 64
@@ -61,8 +61,9 @@ class Retina(AbstractProblem):
     Pixels are the first eight inputs, by columns from the left; so the patterns and
     labels are those of gymnasium-retinatask, bit for bit. Some implementations number
     pixels by rows, which turns the columns of the definition into rows, and some
-    exchange 0 and 1; as a Boolean problem these are all the same. A ninth input of 1 is
-    a bias, without which a dark retina would tell a network nothing.
+    exchange 0 and 1; as a Boolean problem these are all the same. A dark pixel is -1
+    and a bright one 1, as in the experiments with HyperNEAT; with 0 instead of -1 the
+    problem is much harder (`dark`).
 
     **Fitness** is 1 minus the mean absolute error of the 512 answers. A network whose
     answers are all right (on their label's side of 0.5) has fitness 1 whatever is left
@@ -73,7 +74,7 @@ class Retina(AbstractProblem):
     which both answers are right.
 
     **Coordinates**: columns at x = -3/4, -1/4, 1/4, 3/4; rows at y = -0.8 and -1; the
-    bias at (0, -1); outputs at (-1/2, 1) and (1/2, 1).
+    bias, if there is one, at (0, -1); outputs at (-1/2, 1) and (1/2, 1).
 
     Kashtan & Alon (2005), Spontaneous evolution of modularity and network motifs, PNAS
     102(39); as a task for ES-HyperNEAT: Risi & Stanley (2012), An Enhanced
@@ -81,14 +82,25 @@ class Retina(AbstractProblem):
 
     **Arguments:**
 
-    - `has_bias`: whether there is the ninth input.
+    - `dark`: the value of a dark pixel.
+    - `has_bias`: whether there is a ninth input of 1. Networks need a bias; where
+      their nodes have none of their own (see `CPPNReading.outputs`) it must be an
+      input.
     """
 
-    has_bias: bool = True
+    dark: float = -1.0
+    has_bias: bool = False
 
     name: ClassVar[str] = "retina"
     target: ClassVar[float] = 1.0
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.dark) and self.dark < 1):
+            raise ValueError(
+                f"dark is {self.dark}: the value of a dark pixel, where a bright one "
+                "is 1. Choose a smaller number."
+            )
 
     @functools.cached_property
     def layout(self) -> Layout:
@@ -120,7 +132,8 @@ class Retina(AbstractProblem):
     def _answers(
         self, networks: Networks, resources: Resources | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        inputs, targets = retina_patterns()
+        pixels, targets = retina_patterns()
+        inputs = np.where(pixels > 0, 1.0, self.dark)
         if self.has_bias:
             inputs = np.column_stack([inputs, np.ones(len(inputs))])
         outputs = evaluate(networks, inputs, resources=resources)

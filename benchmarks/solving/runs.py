@@ -1,0 +1,112 @@
+"""Runs of experiments over many seeds, in several processes, none done twice.
+
+What a run came to is a line of a file of JSON; a run that has its line there is not
+done again, so that the command goes on where it was killed.
+"""
+
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from substrax.evolve import write_atomically
+
+
+class Job(NamedTuple):
+    """One run: an arm of a cell of the table, and a seed."""
+
+    cell: str
+    arm: str
+    seed: int
+    work: dict[str, Any]
+    """What `run_one` gets: an experiment with settings, or a peer with a budget."""
+
+    @property
+    def key(self) -> str:
+        return json.dumps([self.cell, self.arm, self.seed, self.work], sort_keys=True)
+
+
+def _begin(cores: Any) -> None:
+    """Each process has one core, and its libraries are told so before they start."""
+    core = cores.get()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {core})
+
+
+def run_all(
+    jobs: Iterable[Job],
+    run_one: Callable[[Job], dict[str, Any]],
+    path: Path,
+    *,
+    num_processes: int,
+    minutes: float = float("inf"),
+) -> dict[str, dict[str, Any]]:
+    """Results by key, of all jobs that are done."""
+    done = read(path)
+    missing = [job for job in jobs if job.key not in done]
+    if missing and minutes > 0:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        context = multiprocessing.get_context("spawn")
+        cores = context.Queue()
+        for core in sorted(os.sched_getaffinity(0))[:num_processes]:
+            cores.put(core)
+        began, number = time.monotonic(), 0
+        with context.Pool(num_processes, _begin, (cores,)) as pool:
+            for job, result in pool.imap_unordered(
+                _Worker(run_one, began + 60 * minutes), missing
+            ):
+                if result is None:  # the time was up
+                    continue
+                done[job.key] = result
+                number += 1
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"key": job.key, **result}) + "\n")
+                seconds = time.monotonic() - began
+                print(
+                    f"{number}/{len(missing)} {seconds:6.0f} s  {job.cell}, {job.arm}, "
+                    f"seed {job.seed}: {_words(result)}",
+                    flush=True,
+                )
+    return done
+
+
+class _Worker:
+    """Called in the processes."""
+
+    def __init__(self, run_one: Callable[[Job], dict[str, Any]], stop: float) -> None:
+        self.run_one, self.stop = run_one, stop
+
+    def __call__(self, job: Job) -> tuple[Job, dict[str, Any] | None]:
+        if time.monotonic() > self.stop:
+            return job, None
+        began = time.perf_counter()
+        result = self.run_one(job)
+        return job, result | {"seconds": round(time.perf_counter() - began, 2)}
+
+
+def _words(result: dict[str, Any]) -> str:
+    best, seconds = result["best"], result["seconds"]
+    if result["solved_at"] is None:
+        return f"not in {result['generations']} generations ({best:.4f}), {seconds} s"
+    return f"generation {result['solved_at']}, {seconds} s"
+
+
+def read(path: Path) -> dict[str, dict[str, Any]]:
+    """All lines that are whole; the last may have been cut off."""
+    if not path.exists():
+        return {}
+    found = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            result = json.loads(line)
+        except ValueError:
+            continue
+        found[result.pop("key")] = result
+    return found
+
+
+def write_page(path: Path, text: str) -> None:
+    write_atomically(path, text)

@@ -1,0 +1,265 @@
+"""A genome as data that people read and write: names, activations, weights.
+
+A node is a line `NAME ACTIVATION [BIAS]`, a link a line `SOURCE -> TARGET WEIGHT`,
+followed by `off` if it is disabled. In files of JSON or TOML they may be tables, too.
+
+An input and an output may have the same name, as `bias` of CPPNs. Where a link begins
+it is the input, where it ends, and as a node, it is the output; `out:bias` always is.
+"""
+
+import dataclasses
+import json
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._suggest import suggest
+from ..cppn import ACTIVATION_NAMES, NO_ACTIVATION, activation_id
+from ._genome import NO_LINK, NO_NODE, Genome, empty_genome
+
+_ARROW, _OFF, _OUT = "->", "off", "out:"
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeData:
+    """A hidden node, or an output whose activation and bias are given."""
+
+    name: str
+    activation: str
+    bias: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.activation} {self.bias!r}"
+
+
+@dataclasses.dataclass(frozen=True)
+class LinkData:
+    """A link between nodes by their names."""
+
+    source: str
+    target: str
+    weight: float
+    enabled: bool = True
+
+    def __str__(self) -> str:
+        line = f"{self.source} {_ARROW} {self.target} {self.weight!r}"
+        return line if self.enabled else f"{line} {_OFF}"
+
+
+@dataclasses.dataclass(frozen=True)
+class GenomeData:
+    """Nodes and links by name. Names that are no node's are inputs or outputs."""
+
+    nodes: tuple[NodeData, ...] = ()
+    links: tuple[LinkData, ...] = ()
+
+    @staticmethod
+    def read(nodes: Sequence[Any], links: Sequence[Any]) -> "GenomeData":
+        """From lines, or from tables with the fields of `NodeData` and `LinkData`."""
+        return GenomeData(
+            tuple(_one(NodeData, _node_line, node) for node in nodes),
+            tuple(_one(LinkData, _link_line, link) for link in links),
+        )
+
+    @staticmethod
+    def load(path: str | Path) -> "GenomeData":
+        """From a file of JSON or TOML with `nodes` and `links`."""
+        path = Path(path)
+        text = path.read_text(encoding="utf-8")
+        try:
+            is_json = path.suffix == ".json"
+            document = json.loads(text) if is_json else tomllib.loads(text)
+        except ValueError as error:
+            raise ValueError(f"{path} cannot be read: {error}.") from error
+        if not isinstance(document, dict) or "links" not in document:
+            raise ValueError(
+                f"{path} has no `links`. A genome has a list of nodes, such as "
+                '"near gauss", and one of links, such as "x1 -> near 1.0".'
+            )
+        extra = set(document) - {"nodes", "links"}
+        if extra:
+            raise ValueError(
+                f"{path} has {', '.join(sorted(extra))}, which means nothing in a "
+                "genome; it has nodes and links."
+            )
+        return GenomeData.read(document.get("nodes", []), document["links"])
+
+    def save(self, path: str | Path) -> None:
+        """To a file of JSON that `load` reads."""
+        document = {"nodes": self.node_lines, "links": self.link_lines}
+        Path(path).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+    @property
+    def node_lines(self) -> list[str]:
+        return [str(node) for node in self.nodes]
+
+    @property
+    def link_lines(self) -> list[str]:
+        return [str(link) for link in self.links]
+
+    @staticmethod
+    def of(
+        genome: Genome, inputs: Sequence[str], outputs: Sequence[str]
+    ) -> "GenomeData":
+        """One genome, whose inputs and outputs have these names."""
+        fixed = [*inputs, *_distinct(inputs, outputs)]
+        arrays = {name: np.asarray(value) for name, value in vars(genome).items()}
+        ids = [int(n) for n in arrays["node_id"] if n != NO_NODE]
+        names = dict(zip(ids, fixed, strict=False))
+        names |= {n: f"h{k}" for k, n in enumerate(ids[len(fixed) :])}
+        nodes = [
+            NodeData(
+                names[n],
+                ACTIVATION_NAMES[int(arrays["node_activation"][slot])],
+                _short(arrays["node_bias"][slot]),
+            )
+            for slot, n in enumerate(ids)
+            if slot >= len(inputs)
+        ]
+        links = [
+            LinkData(
+                names[int(arrays["link_source"][slot])],
+                names[int(arrays["link_target"][slot])],
+                _short(arrays["link_weight"][slot]),
+                bool(arrays["link_enabled"][slot]),
+            )
+            for slot in np.flatnonzero(arrays["link_id"] != NO_LINK)
+        ]
+        return GenomeData(tuple(nodes), tuple(links))
+
+    def genome(
+        self,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        *,
+        default_activation: str = "identity",
+    ) -> Genome:
+        """The genome for some inputs and outputs, by their names.
+
+        Outputs that are not among the nodes get `default_activation`.
+        """
+        names = dict(zip(outputs, _distinct(inputs, outputs), strict=True))
+        data = GenomeData(
+            tuple(
+                dataclasses.replace(n, name=names.get(n.name, n.name))
+                for n in self.nodes
+            ),
+            tuple(
+                dataclasses.replace(link, target=names.get(link.target, link.target))
+                for link in self.links
+            ),
+        )
+        return data._distinct_genome(inputs, tuple(names.values()), default_activation)
+
+    def _distinct_genome(
+        self, inputs: Sequence[str], outputs: Sequence[str], default_activation: str
+    ) -> Genome:
+        """The genome, where no input and output have the same name."""
+        given = {node.name: node for node in self.nodes}
+        self._check(given, inputs, outputs)
+        hidden = [n.name for n in self.nodes if n.name not in outputs]
+        order = [*inputs, *outputs, *hidden]
+        number = {name: k for k, name in enumerate(order)}
+        blank = empty_genome(len(order), max(len(self.links), 1))
+        arrays = {name: np.array(value) for name, value in vars(blank).items()}
+        for name, slot in number.items():
+            arrays["node_id"][slot] = slot
+            if slot < len(inputs):
+                arrays["node_activation"][slot] = NO_ACTIVATION
+                continue
+            node = given.get(name, NodeData(name, default_activation))
+            arrays["node_activation"][slot] = activation_id(node.activation)
+            arrays["node_bias"][slot] = node.bias
+        for slot, link in enumerate(self.links):
+            arrays["link_id"][slot] = slot
+            arrays["link_source"][slot] = number[link.source]
+            arrays["link_target"][slot] = number[link.target]
+            arrays["link_weight"][slot] = link.weight
+            arrays["link_enabled"][slot] = link.enabled
+        return Genome(**{name: jnp.asarray(value) for name, value in arrays.items()})
+
+    def _check(
+        self,
+        given: Mapping[str, NodeData],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+    ) -> None:
+        if len(given) < len(self.nodes):
+            raise ValueError("two nodes of a genome have the same name; rename one.")
+        known = [*inputs, *outputs, *given]
+        for node in self.nodes:
+            activation_id(node.activation)
+            if node.name in inputs:
+                raise ValueError(f"{node.name} is an input, and cannot be a node, too.")
+        ends = [(link.source, link.target) for link in self.links]
+        for link, pair in zip(self.links, ends, strict=True):
+            for name in pair:
+                if name not in known:
+                    raise ValueError(
+                        f"the link `{link}` names {name!r}{suggest(name, known)}, but "
+                        f"inputs are {', '.join(inputs)}, outputs "
+                        f"{', '.join(outputs)}, nodes {', '.join(given) or 'none'}."
+                    )
+            if ends.count(pair) > 1:
+                raise ValueError(f"the link `{link}` occurs twice; remove one.")
+
+
+def _distinct(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
+    """Names of outputs, other than those of inputs."""
+    return [_OUT + name if name in inputs else name for name in outputs]
+
+
+def _short(value: np.floating) -> float:
+    """The shortest decimal that is the same number in 32 bits."""
+    return float(str(np.float32(value)))
+
+
+def _one(cls: type, read_line: Any, item: Any) -> Any:
+    if isinstance(item, str):
+        return read_line(item)
+    if not isinstance(item, Mapping):
+        raise ValueError(f"{item!r} is neither a line nor a table of a genome.")
+    try:
+        found = cls(**item)
+    except TypeError:
+        names = ", ".join(field.name for field in dataclasses.fields(cls))
+        raise ValueError(f"{dict(item)} does not have the fields {names}.") from None
+    return read_line(str(found))
+
+
+def _number(text: str, line: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{text!r} in `{line}` is no finite number.")
+    return number
+
+
+def _node_line(line: str) -> NodeData:
+    words = line.split()
+    if not 2 <= len(words) <= 3 or _ARROW in words:
+        raise ValueError(
+            f"`{line}` is no node: write its name, its activation and, if it is not 0, "
+            "its bias, such as `near gauss -0.5`."
+        )
+    return NodeData(words[0], words[1], *(_number(w, line) for w in words[2:]))
+
+
+def _link_line(line: str) -> LinkData:
+    words = line.split()
+    enabled = words[-1:] != [_OFF]
+    if not enabled:
+        words = words[:-1]
+    if len(words) != 4 or words[1] != _ARROW:
+        raise ValueError(
+            f"`{line}` is no link: write its two ends and its weight, such as "
+            "`x1 -> near 1.0`."
+        )
+    return LinkData(words[0], words[2], _number(words[3], line), enabled)
