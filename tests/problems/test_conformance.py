@@ -15,7 +15,9 @@ from substrax.problems import (
     AbstractProblem,
     ArrayProblem,
     CartPole,
+    DualTask,
     FunctionProblem,
+    HardMaze,
     HostProblem,
     Panel,
     Retina,
@@ -25,6 +27,8 @@ from substrax.substrate import Layout
 SMALLER: dict[str, dict[str, Any]] = {
     "panel": {"num_rows": 2_000, "num_periods": 10},
     "cartpole": {"num_episodes": 2, "max_steps": 60},
+    "hard-maze": {"max_steps": 60},
+    "dual-task": {"max_steps": 60},
 }
 """Settings that make a problem quick."""
 
@@ -38,6 +42,8 @@ ALL: dict[str, AbstractProblem] = {
     "cartpole, no velocities": CartPole(
         num_episodes=2, max_steps=60, has_velocities=False
     ),
+    "hard-maze, reference": HardMaze(radar="reference", max_steps=60),
+    "dual-task, original, random": DualTask("original", "random", max_steps=60),
     "retina, no bias": Retina(has_bias=False),
     "arrays": ArrayProblem(RNG.normal(size=(40, 3)), RNG.integers(0, 2, (40, 2))),
     "function": FunctionProblem(

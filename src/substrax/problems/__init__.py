@@ -1,14 +1,16 @@
-"""Problems: networks to fitness. Seven built in, and three doors for your own."""
+"""Problems: networks to fitness. Nine built in, and three doors for your own."""
 
 from ._arrays import ArrayProblem as ArrayProblem
 from ._base import AbstractProblem as AbstractProblem
 from ._cartpole import CartPole as CartPole
+from ._dual_task import DualTask as DualTask
 from ._function import FunctionProblem as FunctionProblem
 from ._host import HostProblem as HostProblem
 from ._logic import XOR as XOR
 from ._logic import Parity as Parity
 from ._loss import LOSSES as LOSSES
 from ._loss import auc as auc
+from ._maze import HardMaze as HardMaze
 from ._network_function import NetworkFunction as NetworkFunction
 from ._panel import Panel as Panel
 from ._panel_data import PanelData as PanelData
@@ -28,5 +30,7 @@ PROBLEMS: dict[str, type[AbstractProblem]] = {
     "visual-small": VisualSmall,
     "panel": Panel,
     "cartpole": CartPole,
+    "hard-maze": HardMaze,
+    "dual-task": DualTask,
 }
 """The built-in problems by name."""
