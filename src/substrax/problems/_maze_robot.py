@@ -42,7 +42,8 @@ def move(
     left, ahead, right = jnp.clip(outputs, 0.0, 1.0).T
     heading = heading + (left - right) * TURN * SECONDS
     length = ahead * SPEED * SECONDS
-    moved = position + length[:, None] * _direction(heading)
+    way = jnp.stack([jnp.cos(heading), -jnp.sin(heading)], axis=1)
+    moved = position + length[:, None] * way
     return jnp.where(touches(moved, walls)[:, None], position, moved), heading
 
 
@@ -50,12 +51,15 @@ def touches(
     position: Float[Array, "robots 2"], walls: Float[Array, "robots walls 4"]
 ) -> Bool[Array, " robots"]:
     """Whether some wall is closer to a robot's centre than its radius."""
-    start, along = _segments(walls)
-    way = position[:, None] - start
+    way_x = position[:, :1] - walls[..., 0]
+    way_y = position[:, 1:] - walls[..., 1]
+    along_x = walls[..., 2] - walls[..., 0]
+    along_y = walls[..., 3] - walls[..., 1]
     # the point of the wall that is closest, as a fraction of its length
-    share = jnp.clip((way * along).sum(-1) / (along * along).sum(-1), 0.0, 1.0)
-    gap = way - share[..., None] * along
-    return ((gap * gap).sum(-1) < RADIUS**2).any(axis=1)
+    share = (way_x * along_x + way_y * along_y) / (along_x**2 + along_y**2)
+    share = jnp.clip(share, 0.0, 1.0)
+    gap_x, gap_y = way_x - share * along_x, way_y - share * along_y
+    return (gap_x**2 + gap_y**2 < RADIUS**2).any(axis=1)
 
 
 def sense_walls(
@@ -64,19 +68,21 @@ def sense_walls(
     walls: Float[Array, "robots walls 4"],
 ) -> Float[Array, "robots 5"]:
     """Range finders: 0 for a wall nearby, 1 for none within 40 units of the rim."""
-    dtype = position.dtype
     reach = RANGE + RADIUS
-    angle = heading[:, None] + jnp.asarray(FINDERS, dtype)[None]
-    ray = reach * _direction(angle)[:, :, None]  # (robots, finders, 1, 2)
-    start, along = _segments(walls)
-    to_wall = (start - position[:, None])[:, None]  # (robots, 1, walls, 2)
-    along = along[:, None]
-    # Ray and wall meet at position + on_ray * ray = start + on_wall * along.
-    crossing = _cross(ray, along)
+    angle = heading[:, None] + jnp.asarray(FINDERS, position.dtype)[None]
+    ray_x = (jnp.cos(angle) * reach)[..., None]  # (robots, finders, 1)
+    ray_y = (-jnp.sin(angle) * reach)[..., None]
+    way_x = (walls[..., 0] - position[:, :1])[:, None]  # (robots, 1, walls)
+    way_y = (walls[..., 1] - position[:, 1:])[:, None]
+    along_x = (walls[..., 2] - walls[..., 0])[:, None]
+    along_y = (walls[..., 3] - walls[..., 1])[:, None]
+    # Ray and wall meet at on_ray * ray = way + on_wall * along, seen from the robot.
+    # Cross products, by components: pairs of them along a last axis are slow on CPUs.
+    crossing = ray_x * along_y - ray_y * along_x
     is_parallel = jnp.abs(crossing) < 1e-6
     crossing = jnp.where(is_parallel, 1.0, crossing)
-    on_ray = _cross(to_wall, along) / crossing
-    on_wall = _cross(to_wall, ray) / crossing
+    on_ray = (way_x * along_y - way_y * along_x) / crossing
+    on_wall = (way_x * ray_y - way_y * ray_x) / crossing
     is_hit = (on_ray > 0) & (on_ray < 1) & (on_wall > 0) & (on_wall < 1)
     nearest = jnp.where(is_hit & ~is_parallel, on_ray, 1.0).min(axis=-1)
     reading = jnp.minimum((nearest * reach - RADIUS) / RANGE, 1.0)
@@ -123,18 +129,3 @@ def sense_target(
         return (degrees >= low) & (degrees < low + 90.0)
 
     return (is_within(degrees) | is_within(degrees + 360.0)).astype(position.dtype)
-
-
-def _direction(angle: Float[Array, "*n"]) -> Float[Array, "*n 2"]:
-    return jnp.stack([jnp.cos(angle), -jnp.sin(angle)], axis=-1)
-
-
-def _segments(
-    walls: Float[Array, "robots walls 4"],
-) -> tuple[Float[Array, "robots walls 2"], Float[Array, "robots walls 2"]]:
-    """Where walls start, and the way along them."""
-    return walls[..., :2], walls[..., 2:] - walls[..., :2]
-
-
-def _cross(a: Float[Array, "*#n 2"], b: Float[Array, "*#n 2"]) -> Float[Array, "..."]:
-    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
