@@ -99,8 +99,8 @@ def sense_target(
 
     `corrected` has the wedges ahead, to the right, behind and to the left of the robot,
     each a quarter of the circle. The others turn the target around the robot by the
-    heading in *degrees*, used as if it were in radians, and take pi for 3.14:
-    deterministic, but no compass, as the wedge changes some 229 times in a full turn.
+    heading in *degrees*, used as if it were in radians, and take 3.14 for pi:
+    deterministic, but no compass, as the target goes round 57 times in a full turn.
     `original` takes the heading of Risi's program, clockwise and 4.71 at the start.
     `reference` takes the heading of ours, as gymnasium-hardmaze does.
     """
@@ -112,7 +112,7 @@ def sense_target(
         return (wedge[:, None] == jnp.arange(4, dtype=wedge.dtype)[None]).astype(
             position.dtype
         )
-    # The program rounds the target to whole units.
+    # The program cuts the target to whole units.
     x, y = (jnp.trunc(target) - position).T
     turn = heading
     if radar == "original":
