@@ -15,7 +15,10 @@ from substrax.problems import (
     AbstractProblem,
     ArrayProblem,
     CartPole,
+    DoublePole,
+    DualTask,
     FunctionProblem,
+    HardMaze,
     HostProblem,
     Panel,
     Retina,
@@ -25,6 +28,9 @@ from substrax.substrate import Layout
 SMALLER: dict[str, dict[str, Any]] = {
     "panel": {"num_rows": 2_000, "num_periods": 10},
     "cartpole": {"num_episodes": 2, "max_steps": 60},
+    "double-pole": {"max_steps": 60},
+    "hard-maze": {"max_steps": 60},
+    "dual-task": {"max_steps": 60},
 }
 """Settings that make a problem quick."""
 
@@ -38,7 +44,10 @@ ALL: dict[str, AbstractProblem] = {
     "cartpole, no velocities": CartPole(
         num_episodes=2, max_steps=60, has_velocities=False
     ),
-    "retina, no bias": Retina(has_bias=False),
+    "hard-maze, reference": HardMaze(radar="reference", max_steps=60),
+    "dual-task, original, random": DualTask("original", "random", max_steps=60),
+    "retina, as bits, with a bias": Retina(dark=0.0, has_bias=True),
+    "double-pole, no velocities, damping": DoublePole(False, True, 60),
     "arrays": ArrayProblem(RNG.normal(size=(40, 3)), RNG.integers(0, 2, (40, 2))),
     "function": FunctionProblem(
         lambda network, key: -(network(jax.random.normal(key, (6, 3))) ** 2).sum(),

@@ -1,15 +1,17 @@
-"""Problems: networks to fitness. Eight built in, and three doors for your own."""
+"""Problems: networks to fitness. Ten built in, and three doors for your own."""
 
 from ._arrays import ArrayProblem as ArrayProblem
 from ._base import AbstractProblem as AbstractProblem
 from ._cartpole import CartPole as CartPole
 from ._double_pole import DoublePole as DoublePole
+from ._dual_task import DualTask as DualTask
 from ._function import FunctionProblem as FunctionProblem
 from ._host import HostProblem as HostProblem
 from ._logic import XOR as XOR
 from ._logic import Parity as Parity
 from ._loss import LOSSES as LOSSES
 from ._loss import auc as auc
+from ._maze import HardMaze as HardMaze
 from ._network_function import NetworkFunction as NetworkFunction
 from ._panel import Panel as Panel
 from ._panel_data import PanelData as PanelData
@@ -30,5 +32,7 @@ PROBLEMS: dict[str, type[AbstractProblem]] = {
     "panel": Panel,
     "cartpole": CartPole,
     "double-pole": DoublePole,
+    "hard-maze": HardMaze,
+    "dual-task": DualTask,
 }
 """The built-in problems by name."""

@@ -40,6 +40,25 @@ def run_population(
     """`fn` of each network with the same key, compiled."""
     if not len(networks):
         return np.zeros(0)
+    values = run_outcomes(fn, networks, key, resources)
+    if np.shape(values) != (len(networks),):
+        raise ValueError(
+            f"the fitness function gave the shape {np.shape(values)[1:]} for one "
+            "network; it must give a single number, for example by .mean()."
+        )
+    return values
+
+
+def run_outcomes(
+    fn: Callable[[NetworkFunction, Key[Array, ""]], Any],
+    networks: Networks,
+    key: Key[Array, ""],
+    resources: Resources | None = None,
+) -> Any:
+    """Like `run_population`, for functions whose value is a tree of arrays.
+
+    There must be a network; without one it is not known what the tree looks like.
+    """
     parts = []
     with jax.enable_x64(networks.dtype == np.float64):
         capacity = capacity_for(networks, (resources or Resources()).budget)
@@ -49,14 +68,11 @@ def run_population(
             functions = network_functions(part, capacity, num_slots)
             # All groups are padded to one number of networks.
             values = _compiled(fn, capacity.networks)(functions, key)
-            parts.append(np.asarray(values, np.float64)[: stop - begin])
-    values = np.concatenate(parts)
-    if values.shape != (len(networks),):
-        raise ValueError(
-            f"the fitness function gave the shape {values.shape[1:]} for one network; "
-            "it must give a single number, for example by .mean()."
-        )
-    return values
+            num = stop - begin
+            parts.append(
+                jax.tree.map(lambda x, n=num: np.asarray(x, np.float64)[:n], values)
+            )
+    return jax.tree.map(lambda *some: np.concatenate(some), *parts)
 
 
 @functools.lru_cache(maxsize=32)
