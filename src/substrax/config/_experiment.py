@@ -241,7 +241,8 @@ def _full_key(
     ]
     if others:
         raise ValueError(
-            f"{last} is a setting of {' and '.join(map(repr, others))}, but the "
+            f"{last} is a setting of the decoder{'s' if len(others) > 1 else ''} "
+            f"{' and '.join(map(repr, others))}, but the "
             f"decoder here is {names[1]!r}. Leave it out, or add --rule {others[-1]}."
         )
     short = {k.rpartition(".")[2] for k in known}
