@@ -59,7 +59,7 @@ def test_defaults_are_those_of_the_classes():
     assert es.rule == ESRule()
     assert es.reading.dialect == "neat-python"
     config = parts.algorithm.config
-    assert config.reproduction.elitism == 15  # the preset pureples
+    assert config.speciation.target_num_species == 4  # the preset substrax
 
 
 def test_settings_reach_the_objects():

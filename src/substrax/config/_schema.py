@@ -25,7 +25,7 @@ from ._start import StartSettings
 DECODERS = ("direct", "hyperneat", *MAKERS)
 """Names of decoders."""
 
-DEFAULT_DECODER, DEFAULT_PRESET = "emr", "pureples"
+DEFAULT_DECODER, DEFAULT_PRESET = "emr", "substrax"
 
 _PRECISIONS = ("f32", "f64")
 _WEIGHT_MAPS = ("deadzone", "linear")
