@@ -1,5 +1,7 @@
 """The retina, pattern by pattern."""
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ RIGHT = {0b1011, 0b0111, 0b1110, 0b1101, 0b0010, 0b0001, 0b0011, 0b1111}
 """The valid halves as gymnasium-retinatask 0.1 lists them, highest bit first."""
 
 KEY = jax.random.key(0)
+BITS = Retina(dark=0.0, has_bias=True)
+"""Pixels of 0 and 1 and a bias, which are easier to wire by hand."""
 
 
 def test_patterns_and_labels_are_those_of_gymnasium_retinatask() -> None:
@@ -48,13 +52,13 @@ def test_objects_are_defined_as_by_kashtan_and_alon() -> None:
 
 
 def test_pixels_lie_as_they_are_numbered() -> None:
-    layout = Retina().layout
+    layout = BITS.layout
     # By columns from the left, the upper pixel first.
     assert layout.inputs[:8, 0].tolist() == sorted(layout.inputs[:8, 0])
     assert (layout.inputs[0:8:2, 1] > layout.inputs[1:8:2, 1]).all()
     assert layout.inputs[8].tolist() == [0, -1]
     assert layout.outputs.tolist() == [[-0.5, 1], [0.5, 1]]
-    assert len(Retina(has_bias=False).layout.inputs) == 8
+    assert np.array_equal(Retina().layout.inputs, layout.inputs[:8])
 
 
 def retina_network(gain: float) -> Networks:
@@ -76,8 +80,8 @@ def retina_network(gain: float) -> Networks:
 def test_a_network_that_has_all_512_answers_right_has_fitness_one() -> None:
     for gain in (8.0, 40.0):
         one = retina_network(gain)
-        assert Retina().fitness(one, key=KEY).tolist() == [1.0]
-        assert Retina().measures(one) == {
+        assert BITS.fitness(one, key=KEY).tolist() == [1.0]
+        assert BITS.measures(one) == {
             "accuracy": 1.0,
             "left_accuracy": 1.0,
             "right_accuracy": 1.0,
@@ -86,7 +90,7 @@ def test_a_network_that_has_all_512_answers_right_has_fitness_one() -> None:
 
 def test_with_one_answer_wrong_it_is_not_solved() -> None:
     """All right but for the dark retina, which it takes for a left object."""
-    problem = Retina()
+    problem = BITS
     exact = retina_network(40.0)
     hidden = 15
     links = list(
@@ -105,15 +109,29 @@ def test_with_one_answer_wrong_it_is_not_solved() -> None:
 def test_fitness_is_one_minus_the_mean_absolute_error() -> None:
     """Left answers "no", right 1/4 always: errors of 1/2 and of (3/4 + 1/4) / 2."""
     one = network(9, 2, [(8, 10, 0.25)], output="identity")
-    assert Retina().fitness(one, key=KEY).tolist() == [0.5]
+    assert BITS.fitness(one, key=KEY).tolist() == [0.5]
     # Left answers 1/2 always, right "no": nothing is right where the answer is 1/2.
     half = network(9, 2, [(8, 9, 0.5)], output="identity")
-    assert Retina().fitness(half, key=KEY).tolist() == [0.5]
-    assert Retina().measures(half)["left_accuracy"] == 0.0
+    assert BITS.fitness(half, key=KEY).tolist() == [0.5]
+    assert BITS.measures(half)["left_accuracy"] == 0.0
 
 
 def test_a_network_without_bias_is_judged_by_the_same_patterns() -> None:
     one = network(8, 2, [(0, 8, 1.0)], output="identity")
     # The upper left pixel is on in 6 of the 8 left objects, and in 2 others.
     left = 1 - 4 / 16
-    assert Retina(has_bias=False).fitness(one, key=KEY) == [(left + 0.5) / 2]
+    bits = Retina(dark=0.0)
+    assert bits.fitness(one, key=KEY) == [(left + 0.5) / 2]
+
+
+def test_dark_pixels_are_minus_one() -> None:
+    """(pixel + 1) / 2 of the default is the pixel of 0 and 1."""
+    links = [(0, 8, 0.5), (0, 8 + 2, 0.0)]
+    one = network(8, 2, links, num_hidden=1, hidden="identity", output="identity")
+    half = 0.5 * np.ones(1)
+    signed = dataclasses.replace(one, node_bias=np.r_[np.zeros(8), half, 0, 0])
+    bits = dataclasses.replace(one, link_weight=np.array([1.0, 0.0]))
+    assert Retina().fitness(signed, key=KEY) == Retina(dark=0.0).fitness(bits, key=KEY)
+    for wrong in (1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="dark is"):
+            Retina(dark=wrong)
