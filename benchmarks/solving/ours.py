@@ -16,6 +16,4 @@ def run_experiment(name: str, settings: dict[str, Any], seed: int) -> dict[str, 
         "generations": result.generations,
         "evaluations": runs * population,
         "best": result.best_fitness if result.best_fitness is not None else -1.0,
-        "genome_links": result.history[-1].mean_genome_links,
-        "num_species": result.history[-1].num_species,
     }

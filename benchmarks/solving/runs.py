@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from substrax.evolve import write_atomically
-
 
 class Job(NamedTuple):
     """One run: an arm of a cell of the table, and a seed."""
@@ -29,6 +27,13 @@ class Job(NamedTuple):
         return json.dumps([self.cell, self.arm, self.seed, self.work], sort_keys=True)
 
 
+def free_cores() -> list[int]:
+    """Numbers of the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
 def _begin(cores: Any) -> None:
     """Each process has one core, and its libraries are told so before they start."""
     core = cores.get()
@@ -41,7 +46,7 @@ def run_all(
     run_one: Callable[[Job], dict[str, Any]],
     path: Path,
     *,
-    num_processes: int,
+    cores: list[int],
     minutes: float = float("inf"),
 ) -> dict[str, dict[str, Any]]:
     """Results by key, of all jobs that are done."""
@@ -50,11 +55,11 @@ def run_all(
     if missing and minutes > 0:
         path.parent.mkdir(parents=True, exist_ok=True)
         context = multiprocessing.get_context("spawn")
-        cores = context.Queue()
-        for core in sorted(os.sched_getaffinity(0))[:num_processes]:
-            cores.put(core)
+        unused = context.Queue()
+        for core in cores:
+            unused.put(core)
         began, number = time.monotonic(), 0
-        with context.Pool(num_processes, _begin, (cores,)) as pool:
+        with context.Pool(len(cores), _begin, (unused,)) as pool:
             for job, result in pool.imap_unordered(
                 _Worker(run_one, began + 60 * minutes), missing
             ):
@@ -106,7 +111,3 @@ def read(path: Path) -> dict[str, dict[str, Any]]:
             continue
         found[result.pop("key")] = result
     return found
-
-
-def write_page(path: Path, text: str) -> None:
-    write_atomically(path, text)

@@ -11,14 +11,16 @@ to 29; settings were chosen with seeds from 1000 on.
 
 import argparse
 import math
-import os
 import statistics
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ours import run_experiment
 from peers import run_neat_python
-from runs import Job, run_all, write_page
+from runs import Job, free_cores, run_all
+
+from substrax.evolve import write_atomically
+from substrax.reproduce import rate
 
 
 class Arm(NamedTuple):
@@ -99,21 +101,13 @@ def run_one(job: Job) -> dict[str, Any]:
     return run_experiment(work["experiment"], work["settings"], job.seed)
 
 
-def wilson(successes: int, trials: int, z: float = 1.959964) -> tuple[float, float]:
-    """The interval of Wilson (1927) for a proportion."""
-    rate, scale = successes / trials, 1 + z * z / trials
-    middle = (rate + z * z / (2 * trials)) / scale
-    spread = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials**2)) / scale
-    return max(0.0, middle - spread), min(1.0, middle + spread)
-
-
 def row(arm: Arm, results: list[dict[str, Any]]) -> str:
     solved = [r for r in results if r["solved_at"] is not None]
-    low, high = wilson(len(solved), len(results))
+    share = rate(len(solved), len(results))
     cells = [
         arm.name,
         f"{len(solved)} of {len(results)}",
-        f"[{low:.2f}, {high:.2f}]",
+        f"[{share.low:.2f}, {share.high:.2f}]",
     ]
     for key in ("solved_at", "evaluations"):
         values = [r[key] for r in solved]
@@ -167,13 +161,13 @@ def main() -> None:
         jobs,
         run_one,
         arguments.results,
-        num_processes=len(os.sched_getaffinity(0)),
+        cores=free_cores(),
         minutes=arguments.minutes,
     )
     text = tables(names, seeds, done)
     print(text)
     if arguments.page:
-        write_page(arguments.page, text)
+        write_atomically(arguments.page, text)
 
 
 if __name__ == "__main__":

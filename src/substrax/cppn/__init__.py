@@ -16,6 +16,7 @@ from ._graph import longest_paths as longest_paths
 from ._graph import read_graphs as read_graphs
 from ._interval import Interval as Interval
 from ._kernel import COORDINATES as COORDINATES
+from ._native_programs import check_coordinate_names as check_coordinate_names
 from ._native_programs import check_names as check_names
 from ._native_programs import hold_programs as hold_programs
 from ._program import Programs as Programs

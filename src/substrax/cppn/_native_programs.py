@@ -1,5 +1,6 @@
 """Programs as the native engine takes them: checked, in the dtypes that it reads."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def hold_programs(
 
 def check_coordinates(programs: Programs, coordinates: tuple[str, ...]) -> None:
     """Refuses names of inputs that are not those of these programs."""
-    check_names(coordinates)
+    check_coordinate_names(coordinates)
     if len(coordinates) != programs.num_inputs:
         raise ValueError(
             f"the CPPNs have {programs.num_inputs} inputs, but `coordinates` names "
@@ -54,15 +55,22 @@ def check_coordinates(programs: Programs, coordinates: tuple[str, ...]) -> None:
         )
 
 
-def check_names(coordinates: tuple[str, ...]) -> None:
-    for name in coordinates:
-        if name not in COORDINATES:
+def check_coordinate_names(coordinates: tuple[str, ...]) -> None:
+    check_names("CPPN input", "coordinates", coordinates, COORDINATES)
+
+
+def check_names(
+    kind: str, setting: str, names: tuple[str, ...], known: Iterable[str]
+) -> None:
+    """Refuses names that are unknown, or that stand twice."""
+    for name in names:
+        if name not in known:
             raise ValueError(
-                f"unknown CPPN input {name!r}: use some of {', '.join(COORDINATES)}."
+                f"unknown {kind} {name!r}: use some of {', '.join(known)}."
             )
-        if coordinates.count(name) > 1:
+        if names.count(name) > 1:
             raise ValueError(
-                f"`coordinates` names {name} more than once; name each CPPN input once."
+                f"`{setting}` names {name} more than once; name each {kind} once."
             )
 
 

@@ -13,6 +13,7 @@ from ..cppn import (
     Programs,
     QueryEngine,
     activation_id,
+    check_coordinate_names,
     check_dialect,
     check_names,
     compile_programs,
@@ -87,7 +88,7 @@ class CPPNReading:
         check_precision(self.precision)
         for name in self.activations or ():
             activation_id(name)
-        check_names(self.coordinates)
+        check_coordinate_names(self.coordinates)
         _check_outputs(self.outputs)
 
     @property
@@ -202,15 +203,7 @@ class AbstractCPPNDecoder(AbstractDecoder):
 
 
 def _check_outputs(outputs: tuple[str, ...]) -> None:
-    for name in outputs:
-        if name not in OUTPUTS:
-            raise ValueError(
-                f"unknown CPPN output {name!r}: use some of {', '.join(OUTPUTS)}."
-            )
-        if outputs.count(name) > 1:
-            raise ValueError(
-                f"`outputs` names {name} more than once; name each CPPN output once."
-            )
+    check_names("CPPN output", "outputs", outputs, OUTPUTS)
     if "weight" not in outputs:
         raise ValueError(
             "`outputs` does not name weight, without which there are no links; add it."

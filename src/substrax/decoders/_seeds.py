@@ -3,9 +3,10 @@
 *x-locality*: a link is expressed where its ends are near one another along x, which is
 how Verbancsics & Stanley, "Constraining Connectivity to Encourage Modularity in
 HyperNEAT", GECCO 2011, seed LEO. *geometry*: weights depend on how far the ends are
-from one another along y, as Risi & Stanley, "An Enhanced Hypercube-Based Encoding for
-Evolving the Placement, Density, and Connectivity of Neurons", Artificial Life 18(4),
-2012, seed the weight.
+from one another along y, after Risi & Stanley, "An Enhanced Hypercube-Based Encoding
+for Evolving the Placement, Density, and Connectivity of Neurons", Artificial Life
+18(4), 2012, who seed the weight with a gaussian of y; that it is one of the difference
+is our reading.
 """
 
 from collections.abc import Sequence

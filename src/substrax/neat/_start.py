@@ -53,9 +53,10 @@ class Start:
     def num_links(self) -> int:
         return len(self.link_weight)
 
-    def genome(self, max_nodes: int, max_links: int) -> Genome:
-        """The genome itself, padded."""
-        genome = Genome(
+    @property
+    def genome(self) -> Genome:
+        """The genome itself, without room for more."""
+        return Genome(
             node_id=jnp.arange(self.num_nodes, dtype=jnp.int32),
             node_activation=jnp.array(self.node_activation, jnp.int32),
             node_bias=jnp.array(self.node_bias, jnp.float32),
@@ -65,7 +66,6 @@ class Start:
             link_weight=jnp.array(self.link_weight, jnp.float32),
             link_enabled=jnp.array(self.link_enabled, bool),
         )
-        return pad_genome(genome, max_nodes, max_links)
 
 
 def make_start(config: NEATConfig, genome: Genome, jitter: float) -> Start:
@@ -199,7 +199,7 @@ def _started_genome(
     *,
     keys: tuple[AnyKey, AnyKey],
 ) -> Genome:
-    genome = start.genome(start.num_nodes, start.num_links)
+    genome = start.genome
     node_words = bits(keys[0], (start.num_nodes, 2))
     link_words = bits(keys[1], (start.num_links,))
     mutates = jnp.asarray(config.bias.mutate_rate) > 0

@@ -99,6 +99,11 @@ def check_positive(name: str, value: int) -> None:
         raise ValueError(f"{name} must be positive, not {value}.")
 
 
+def check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"unknown {name} {value!r}: use one of {', '.join(known)}.")
+
+
 def check_target(target: float) -> None:
     if math.isnan(target):
         raise ValueError(

@@ -14,9 +14,15 @@ from .._resources import Resources
 from ..network import Networks
 from ..substrate import Layout
 from . import _maze_worlds as worlds
-from ._base import AbstractProblem, check_networks, check_positive, check_single
+from ._base import (
+    AbstractProblem,
+    check_choice,
+    check_networks,
+    check_positive,
+    check_single,
+)
 from ._function import run_outcomes
-from ._maze_drive import MAX_STEPS, check_choice, distance, drive, robot_layout
+from ._maze_drive import MAX_STEPS, distance, drive, robot_layout
 from ._maze_robot import RADARS, sense_target
 from ._network_function import NetworkFunction
 

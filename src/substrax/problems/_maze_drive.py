@@ -98,8 +98,3 @@ def distance(
     position: Float[Array, "*#n 2"], point: Float[Array, "*#n 2"]
 ) -> Float[Array, "..."]:
     return jnp.sqrt(((position - point) ** 2).sum(-1))
-
-
-def check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"unknown {name} {value!r}: use one of {', '.join(known)}.")
