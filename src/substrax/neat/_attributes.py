@@ -64,9 +64,11 @@ def mutate_floats(
         step = 2.0 * uniform(words) - 1.0
     else:
         step = normal(words)
-    number = jnp.maximum(count(mask), 1).astype(jnp.float32)
-    is_few = gate < config.mutate_rate * config.few_rate
-    share = jnp.where(is_few, jnp.minimum(config.few / number, 1.0), 1.0)
+    share = jnp.float32(1.0)
+    if config.few_rate > 0:
+        number = jnp.maximum(count(mask), 1).astype(jnp.float32)
+        is_few = gate < config.mutate_rate * config.few_rate
+        share = jnp.where(is_few, jnp.minimum(config.few / number, 1.0), 1.0)
     perturb_share = config.perturb_rate * share
     is_perturbed = choice < perturb_share
     is_replaced = choice < (config.perturb_rate + config.replace_rate) * share

@@ -87,7 +87,7 @@ class FloatGeneConfig(eqx.Module):
     perturb_rate: float = 0.8
     perturb_power: float = 0.5
     replace_rate: float = 0.1
-    few_rate: float = 0.0
+    few_rate: float = _static(0.0)  # as below: who does without does not pay for it
     few: float = 2.0
     perturb_decades: float = _static(0.0)
     init_distribution: Distribution = _static("normal")
