@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from substrax.config import load_experiment
+import jax
+
+from substrax.config import Experiment, load_experiment
+from substrax.evolve import Result
+from substrax.problems import VisualDiscrimination
+
+FINER = (33, 55)
 
 
 def run_experiment(name: str, settings: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -16,4 +22,30 @@ def run_experiment(name: str, settings: dict[str, Any], seed: int) -> dict[str, 
         "generations": result.generations,
         "evaluations": runs * population,
         "best": result.best_fitness if result.best_fitness is not None else -1.0,
+        "measures": measures_of(experiment, result),
     }
+
+
+def measures_of(experiment: Experiment, result: Result) -> dict[str, float]:
+    """What the problem says about the best network, and about finer fields."""
+    problem, network = experiment.build().problem, result.best_network
+    if network is None:
+        return {}
+    measures = problem.measures(network)
+    if isinstance(problem, VisualDiscrimination):
+        measures |= finer_measures(experiment, result)
+    return measures
+
+
+def finer_measures(experiment: Experiment, result: Result) -> dict[str, float]:
+    """The same genome, decoded for fields of more pixels, without further evolution."""
+    genomes = jax.tree.map(lambda x: x[None], result.best_genome)
+    measures = {}
+    for resolution in FINER:
+        there = experiment.with_settings({"resolution": resolution}).build()
+        network = there.decoder.decode(genomes)
+        fitness = there.problem.fitness(network, key=jax.random.key(0))
+        hits = there.problem.measures(network)["hit_rate"]
+        measures[f"fitness at {resolution}"] = float(fitness[0])
+        measures[f"hit rate at {resolution}"] = hits
+    return measures

@@ -4,7 +4,8 @@ import dataclasses
 import functools
 import itertools
 import math
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +17,7 @@ from .._resources import Resources
 from ..network import Networks
 from ..substrate import Layout
 from ._base import AbstractProblem, check_networks, check_positive, check_single
-from ._function import NetworkFitness, run_population
+from ._function import run_outcomes
 from ._network_function import NetworkFunction
 
 GRAVITY, MASS_CART, FORCE, FRICTION, SECONDS = 9.8, 1.0, 10.0, 0.000002, 0.01
@@ -30,6 +31,10 @@ START = (0.0, 0.0, 0.07, 0.0, 0.0, 0.0)
 
 FIRST_STEPS = 1000
 """Who lasts so long is tested for longer."""
+
+_STAGES = (100, FIRST_STEPS)
+"""Networks are stepped side by side, until the last has fallen. Most fall at once: they
+are not kept waiting for the others."""
 
 _DAMPED_STEPS = 100
 _UNSOLVED = 1.0 - 2.0**-10
@@ -93,20 +98,23 @@ def has_fallen(states: Float[Array, "episodes 6"]) -> Bool[Array, " episodes"]:
     return is_off | leans.any(axis=1)
 
 
+class _Outcome(NamedTuple):
+    is_finite: Any
+    steps: Any
+    """Of all starts together."""
+    balanced: Any
+    """From how many starts to the end."""
+    motion: Any
+    """From the first start, over the last hundred steps."""
+
+
 @functools.lru_cache(maxsize=32)
 def _balance(
-    starts: tuple[tuple[float, ...], ...],
-    max_steps: int,
-    has_velocities: bool,
-    wanted: str,
-) -> NetworkFitness:
-    """The function that is compiled: one object for each setting.
+    starts: tuple[tuple[float, ...], ...], max_steps: int, has_velocities: bool
+) -> Callable:
+    """The function that is compiled: one object for each setting."""
 
-    `wanted` is the total number of `steps`, the number of starts that are `balanced` to
-    the end, or Gruau's `damping` fitness (of one start).
-    """
-
-    def balance(network: NetworkFunction, key: Key[Array, ""]) -> Float[Array, ""]:
+    def balance(network: NetworkFunction, key: Key[Array, ""]) -> _Outcome:
         del key
         dtype = network.plan.bias.dtype
         states = jnp.asarray(starts, dtype)
@@ -143,16 +151,9 @@ def _balance(
             jnp.asarray(0, jnp.int32),
         )
         *_, length, is_finite, motion, _ = lax.while_loop(is_going, step, carry)
-        if wanted == "damping":
-            # 0.1 f1 + 0.9 f2 of Gruau, Whitley & Pyeatt (1996).
-            steps = length[0].astype(dtype) / max_steps
-            still = 0.75 / jnp.maximum(motion.sum(), 1e-6)
-            value = 0.1 * steps + 0.9 * jnp.where(length[0] < _DAMPED_STEPS, 0.0, still)
-        elif wanted == "balanced":
-            value = (length == max_steps).sum().astype(dtype)
-        else:
-            value = length.sum().astype(dtype)
-        return jnp.where(is_finite, value, jnp.nan)
+        return _Outcome(
+            is_finite, length.sum(), (length == max_steps).sum(), motion.sum()
+        )
 
     return balance
 
@@ -221,40 +222,57 @@ class DoublePole(AbstractProblem):
         resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         check_networks(self, networks)
-        first = min(FIRST_STEPS, self.max_steps)
-        steps = self._run(networks, first, "steps", resources)
-        lasting = np.flatnonzero(steps == first)
+        if not len(networks):
+            return np.zeros(0)
         if not self.damping:
-            if lasting.size and first < self.max_steps:
-                some = Networks.join([networks[int(k)] for k in lasting], resources)
-                steps[lasting] = self._run(some, self.max_steps, "steps", resources)
-            return steps / self.max_steps
-        value = self._run(networks, first, "damping", resources)
-        value = np.where(np.isnan(value), np.nan, np.minimum(value, _UNSOLVED))
+            end = self._run(networks, self.max_steps, resources)
+            return np.where(end.is_finite > 0, end.steps / self.max_steps, np.nan)
+        first = min(FIRST_STEPS, self.max_steps)
+        end = self._run(networks, first, resources)
+        # 0.1 f1 + 0.9 f2 of Gruau, Whitley & Pyeatt (1996).
+        still = 0.75 / np.maximum(end.motion, 1e-6)
+        still = np.where(end.steps < _DAMPED_STEPS, 0.0, still)
+        value = np.minimum(0.1 * end.steps / first + 0.9 * still, _UNSOLVED)
+        value = np.where(end.is_finite > 0, value, np.nan)
+        lasting = np.flatnonzero((end.steps == first) & (end.is_finite > 0))
         if lasting.size:
             best = int(lasting[np.argmax(value[lasting])])
-            lasted = self._run(networks[best], self.max_steps, "steps", resources)
-            if lasted[0] == self.max_steps:
+            lasted = self._run(networks[best], self.max_steps, resources)
+            if lasted.steps[0] == self.max_steps:
                 value[best] = 1.0
         return value
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)
         starts = tuple(map(tuple, varied_starts().tolist()))
+        varied = _balance(starts, FIRST_STEPS, self.has_velocities)
         return {
-            "steps": float(self._run(network, self.max_steps, "steps", None)[0]),
+            "steps": float(self._run(network, self.max_steps, None).steps[0]),
             "generalisation": float(
-                self._run(network, FIRST_STEPS, "balanced", None, starts)[0]
+                run_outcomes(varied, network, jax.random.key(0)).balanced[0]
             ),
         }
 
     def _run(
-        self,
-        networks: Networks,
-        max_steps: int,
-        wanted: str,
-        resources: Resources | None,
-        starts: tuple[tuple[float, ...], ...] = (START,),
-    ) -> Float[np.ndarray, " networks"]:
-        fn = _balance(starts, max_steps, self.has_velocities, wanted)
-        return run_population(fn, networks, jax.random.key(0), resources)
+        self, networks: Networks, max_steps: int, resources: Resources | None
+    ) -> _Outcome:
+        """From the usual start, stage by stage; who lasts begins the next one anew."""
+        stages = [steps for steps in _STAGES if steps < max_steps] + [max_steps]
+        lasting = np.arange(len(networks))
+        result = None
+        for steps in stages:
+            some = networks
+            if result is not None:
+                some = Networks.join([networks[int(k)] for k in lasting], resources)
+            fn = _balance((START,), steps, self.has_velocities)
+            end: _Outcome = run_outcomes(fn, some, jax.random.key(0), resources)
+            if result is None:
+                result = end
+            else:
+                for whole, part in zip(result, end, strict=True):
+                    whole[lasting] = part
+            lasting = lasting[(end.balanced == 1) & (end.is_finite > 0)]
+            if not lasting.size:
+                break
+        assert result is not None
+        return result
