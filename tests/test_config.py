@@ -27,14 +27,15 @@ def test_builtin_experiments_build_and_survive_toml(name):
     experiment = load_experiment(name)
     assert experiment.description
     parts = experiment.build()
-    assert parts.problem.name == name
+    # the problem's own name, or that of a variant: double-pole-hidden
+    assert name.startswith(parts.problem.name)
     again = Experiment.from_toml(experiment.to_toml(), name=name)
     assert again.settings() == experiment.settings()
     assert again.to_toml() == experiment.to_toml()
 
 
 def test_every_problem_has_an_experiment():
-    assert set(builtin_experiments()) == set(PROBLEMS)
+    assert set(builtin_experiments()) >= set(PROBLEMS)
 
 
 @pytest.mark.parametrize("decoder", DECODERS)

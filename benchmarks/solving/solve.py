@@ -11,137 +11,36 @@ to 29; settings were chosen with seeds from 1000 on.
 
 import argparse
 import math
-import statistics
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from cells import CELLS, SEEDS, jobs_of
 from ours import run_experiment
-from peers import run_neat_python
+from page import table
+from peer_multineat import run_multineat_retina, run_multineat_xor
+from peer_neat_python import run_neat_python
 from runs import Job, free_cores, run_all
 
 from substrax.evolve import write_atomically
-from substrax.reproduce import rate
 
-
-class Arm(NamedTuple):
-    """One row: an experiment of ours with settings, or a peer's problem."""
-
-    name: str
-    work: dict[str, Any]
-
-
-class Cell(NamedTuple):
-    """One table: a problem, its budget, and what is asked of 30 runs."""
-
-    title: str
-    ask: str
-    arms: list[Arm]
-
-
-def ours(name: str, experiment: str, **settings: Any) -> Arm:
-    named = {key.replace("__", "."): value for key, value in settings.items()}
-    return Arm(name, {"experiment": experiment, "settings": named})
-
-
-def neat_python(problem: str, generations: int) -> Arm:
-    work = {"peer": problem, "generations": generations, "population": 150}
-    return Arm("neat-python", work)
-
-
-PLAIN_NEAT = {
-    "rule": "direct",
-    "preset": "substrax",
-    "population": 150,
-    "neat.activation_options": "tanh",
-    "neat.output_activation": "sigmoid",
-}
-
-
-def parity(bits: int, generations: int, ask: str) -> Cell:
-    settings = {"num_bits": bits, "generations": generations, **PLAIN_NEAT}
-    return Cell(
-        f"Parity of {bits} bits, at most {generations} generations of 150",
-        ask,
-        [
-            ours("NEAT", "parity", **settings),
-            neat_python(f"parity-{bits}", generations),
-        ],
-    )
-
-
-CELLS: dict[str, Cell] = {
-    "retina": Cell(
-        "Retina, all 256 patterns right on both sides, population 300, at most 1,000 "
-        "generations",
-        "24 (HyperNEAT-LEO, emr, seeded); 10 (unseeded)",
-        [
-            ours("HyperNEAT-LEO, x-locality", "retina", rule="hyperneat"),
-            ours("emr, x-locality", "retina", rule="emr"),
-            ours("es, x-locality", "retina", rule="es"),
-            ours(
-                "HyperNEAT-LEO, unseeded",
-                "retina",
-                rule="hyperneat",
-                start__genome="none",
-            ),
-            ours("emr, unseeded", "retina", rule="emr", start__genome="none"),
-        ],
-    ),
-    "parity-3": parity(3, 300, "29"),
-    "parity-4": parity(4, 600, "24"),
-    "parity-5": parity(5, 1500, "10"),
-}
+MULTINEAT = {"retina": run_multineat_retina, "xor": run_multineat_xor}
 
 
 def run_one(job: Job) -> dict[str, Any]:
     work = job.work
-    if "peer" in work:
-        budget = (work["population"], work["generations"])
-        return run_neat_python(work["peer"], job.seed, *budget)
-    return run_experiment(work["experiment"], work["settings"], job.seed)
-
-
-def row(arm: Arm, results: list[dict[str, Any]]) -> str:
-    solved = [r for r in results if r["solved_at"] is not None]
-    share = rate(len(solved), len(results))
-    cells = [
-        arm.name,
-        f"{len(solved)} of {len(results)}",
-        f"[{share.low:.2f}, {share.high:.2f}]",
-    ]
-    for key in ("solved_at", "evaluations"):
-        values = [r[key] for r in solved]
-        cells.append(f"{statistics.median(values):,.0f}" if values else "")
-    cells.append(f"{statistics.median(r['best'] for r in results):.4f}")
-    cells.append(f"{statistics.median(r['seconds'] for r in results):.1f} s")
-    return "| " + " | ".join(cells) + " |"
-
-
-HEAD = (
-    "| | solved | 95 % interval | median generation | median evaluations | median best "
-    "fitness | median time of a run |\n| --- | --- | --- | --- | --- | --- | --- |"
-)
-
-
-def tables(names: list[str], seeds: range, done: dict[str, dict[str, Any]]) -> str:
-    parts = []
-    for name in names:
-        cell = CELLS[name]
-        lines = [f"## {cell.title}", "", f"Asked, of 30: {cell.ask}.", "", HEAD]
-        for arm in cell.arms:
-            jobs = [Job(name, arm.name, seed, arm.work) for seed in seeds]
-            results = [done[job.key] for job in jobs if job.key in done]
-            if results:
-                lines.append(row(arm, results))
-        if len(lines) > 5:
-            parts.append("\n".join(lines))
-    return "\n\n".join(parts) + "\n"
+    if "experiment" in work:
+        return run_experiment(work["experiment"], work["settings"], job.seed)
+    budget = (work["population"], work["generations"])
+    if "multineat" in work:
+        return MULTINEAT[work["multineat"]](job.seed, *budget)
+    return run_neat_python(work["peer"], job.seed, *budget)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="How often problems are solved.")
     parser.add_argument("cells", nargs="*", help=f"some of {', '.join(CELLS)}")
-    parser.add_argument("--seeds", type=int, default=30)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--only", choices=("ours", "peers"), help="one side of it")
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--results", type=Path, default=Path("results/solving.jsonl"))
     parser.add_argument("--page", type=Path)
@@ -150,13 +49,10 @@ def main() -> None:
     if unknown:
         parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(CELLS)}.")
     names = arguments.cells or list(CELLS)
-    seeds = range(arguments.seeds)
-    jobs = [
-        Job(name, arm.name, seed, arm.work)
-        for name in names
-        for arm in CELLS[name].arms
-        for seed in seeds
-    ]
+    jobs = [job for name in names for job in jobs_of(name, arguments.seeds)]
+    if arguments.only:
+        is_wanted = arguments.only == "ours"
+        jobs = [job for job in jobs if ("experiment" in job.work) == is_wanted]
     done = run_all(
         jobs,
         run_one,
@@ -164,10 +60,10 @@ def main() -> None:
         cores=free_cores(),
         minutes=arguments.minutes,
     )
-    text = tables(names, seeds, done)
-    print(text)
+    tables = [text for name in names if (text := table(name, done))]
+    print("\n\n".join(tables))
     if arguments.page:
-        write_atomically(arguments.page, text)
+        write_atomically(arguments.page, "\n\n".join(tables) + "\n")
 
 
 if __name__ == "__main__":

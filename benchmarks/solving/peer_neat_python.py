@@ -1,8 +1,8 @@
-"""Peers on the same problems with the same budget: neat-python and MultiNEAT.
+"""neat-python on the same problems with the same budget.
 
-neat-python has the settings of its XOR example (`neat_xor.ini`), with the inputs,
-outputs and population of the problem; double pole balancing without velocities has its
-recurrent networks. MultiNEAT has ES-HyperNEAT with LEO and its LEO seed, on the retina.
+It has the settings of its XOR example (`neat_xor.ini`), with the inputs, outputs and
+population of the problem; double pole balancing without velocities has its recurrent
+networks.
 """
 
 import math
@@ -32,16 +32,18 @@ class Parity:
         self.num_inputs = bits
         self.rows, self.targets = parity_rows(bits)
 
-    def fitness(self, network: Any) -> float:
-        error = sum(
+    def fitness(self, networks: list[Any]) -> list[float]:
+        return [1.0 - self.error(network) / len(self.rows) for network in networks]
+
+    def error(self, network: Any) -> float:
+        return sum(
             (network.activate(row)[0] - wanted) ** 2
             for row, wanted in zip(self.rows, self.targets, strict=True)
         )
-        return 1.0 - error / len(self.rows)
 
 
 class DoublePole:
-    """As `substrax.problems.DoublePole`, one cart at a time in plain floats."""
+    """As `substrax.problems.DoublePole`: carts in one array, networks one by one."""
 
     target = 1.0
     num_outputs = 1
@@ -51,67 +53,73 @@ class DoublePole:
         self.is_recurrent = not has_velocities
         self.num_inputs = 7 if has_velocities else 4
 
-    def steps(self, network: Any, limit: int) -> tuple[int, float]:
-        """Steps balanced, and how much the cart moved in the last hundred."""
+    def steps(self, networks: list[Any], limit: int) -> tuple[np.ndarray, np.ndarray]:
+        """Steps balanced, and how much each cart moved in the last hundred."""
         if self.is_recurrent:
-            network.reset()
-        state = [0.0, 0.0, 0.07, 0.0, 0.0, 0.0]
-        moved = []
+            for network in networks:
+                network.reset()
+        states = np.tile([0.0, 0.0, 0.07, 0.0, 0.0, 0.0], (len(networks), 1))
+        scale = np.array([4.8, 2.0, 0.52, 2.0, 0.52, 2.0])
+        moved = np.zeros((100, len(networks)))
+        length = np.zeros(len(networks), int)
+        going = np.arange(len(networks))
         for count in range(limit):
-            x, v, a, w, b, u = state
-            seen = [x / 4.8, v / 2, a / 0.52, w / 2, b / 0.52, u / 2]
-            if not self.has_velocities:
-                seen = seen[::2]
-            y = network.activate([*seen, 1.0])[0]
-            state = push(state, 10.0 * max(-1.0, min(1.0, 2.0 * y - 1.0)))
-            if abs(state[0]) > 2.4 or max(abs(state[2]), abs(state[4])) > 0.6283185:
-                return count, sum(moved[-100:])
-            if limit <= 1000:
-                moved.append(sum(map(abs, state[:4])))
-        return limit, sum(moved[-100:])
+            seen = states[going] / scale
+            seen = seen if self.has_velocities else seen[:, ::2]
+            rows = zip(going.tolist(), seen.tolist(), strict=True)
+            y = np.array([networks[k].activate([*row, 1.0])[0] for k, row in rows])
+            force = 10.0 * np.clip(2.0 * y - 1.0, -1.0, 1.0)
+            states[going] = push(states[going], force)
+            moved[count % 100, going] = np.abs(states[going, :4]).sum(axis=1)
+            leans = np.abs(states[going][:, [2, 4]]).max(axis=1) > 0.6283185
+            is_up = ~(leans | (np.abs(states[going, 0]) > 2.4))
+            going = going[is_up]
+            length[going] += 1
+            if not going.size:
+                break
+        return length, moved.sum(axis=0)
 
-    def fitness(self, network: Any) -> float:
-        first, motion = self.steps(network, 1000)
+    def fitness(self, networks: list[Any]) -> np.ndarray:
+        first, motion = self.steps(networks, 1000)
+        lasting = np.flatnonzero(first == 1000)
         if self.has_velocities:
-            if first == 1000:
-                first, _ = self.steps(network, self.max_steps)
-            return first / self.max_steps
-        still = 0.75 / max(motion, 1e-6) if first >= 100 else 0.0
-        return min(0.1 * first / 1000 + 0.9 * still, 0.999)
+            value = first / self.max_steps
+            if lasting.size:
+                some = [networks[k] for k in lasting]
+                value[lasting] = self.steps(some, self.max_steps)[0] / self.max_steps
+            return value
+        still = np.where(first >= 100, 0.75 / np.maximum(motion, 1e-6), 0.0)
+        value = np.minimum(0.1 * first / 1000 + 0.9 * still, 0.999)
+        if lasting.size:
+            # The best of a generation by Gruau's fitness is tested to the end.
+            best = lasting[np.argmax(value[lasting])]
+            if self.steps([networks[best]], self.max_steps)[0][0] == self.max_steps:
+                value[best] = 1.0
+        return value
 
-    def judge(self, network: Any) -> bool:
-        """Whether the best of a generation, by Gruau's fitness, balances to the end."""
-        return self.steps(network, self.max_steps)[0] == self.max_steps
 
-
-def rates(state: list[float], force: float) -> list[float]:
-    _, v, a, w, b, u = state
+def rates(states: np.ndarray, force: np.ndarray) -> np.ndarray:
+    _, v, a, w, b, u = states.T
     pull, mass, parts = force, 1.0, []
     for angle, turn, half, own in ((a, w, 0.5, 0.1), (b, u, 0.05, 0.01)):
-        sine, cosine = math.sin(angle), math.cos(angle)
+        sine, cosine = np.sin(angle), np.cos(angle)
         arc = 0.000002 * turn / (own * half) - 9.8 * sine
-        pull += own * half * turn * turn * sine + 0.75 * own * cosine * arc
-        mass += own * (1.0 - 0.75 * cosine * cosine)
+        pull = pull + own * half * turn * turn * sine + 0.75 * own * cosine * arc
+        mass = mass + own * (1.0 - 0.75 * cosine * cosine)
         parts.append((cosine, arc, half))
     cart = pull / mass
     spins = [-0.75 * (cart * cosine + arc) / half for cosine, arc, half in parts]
-    return [v, cart, w, spins[0], u, spins[1]]
+    return np.column_stack([v, cart, w, spins[0], u, spins[1]])
 
 
-def push(state: list[float], force: float) -> list[float]:
-    def moved(change: list[float], time: float) -> list[float]:
-        return [s + time * c for s, c in zip(state, change, strict=True)]
-
+def push(states: np.ndarray, force: np.ndarray) -> np.ndarray:
     for _ in range(2):
-        k1 = rates(state, force)
-        k2 = rates(moved(k1, 0.005), force)
-        k3 = rates(moved(k2, 0.005), force)
-        k4 = rates(moved(k3, 0.01), force)
-        total = [
-            p + 2 * q + 2 * r + s for p, q, r, s in zip(k1, k2, k3, k4, strict=True)
-        ]
-        state = moved(total, 0.01 / 6)
-    return state
+        k1 = rates(states, force)
+        k2 = rates(states + 0.005 * k1, force)
+        k3 = rates(states + 0.005 * k2, force)
+        k4 = rates(states + 0.01 * k3, force)
+        states = states + 0.01 / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return states
 
 
 def _cartpole_push(state: list[float], force: float) -> list[float]:
@@ -134,10 +142,13 @@ class CartPole:
         self.rng = np.random.default_rng(0)
         self.starts = self.rng.uniform(-0.05, 0.05, (5, 4)).tolist()
 
-    def next_generation(self) -> None:
+    def fitness(self, networks: list[Any]) -> list[float]:
+        values = [self.length(network) / 2500 for network in networks]
         self.starts = self.rng.uniform(-0.05, 0.05, (5, 4)).tolist()
+        return values
 
-    def fitness(self, network: Any) -> float:
+    def length(self, network: Any) -> int:
+        """Of the five episodes together; the next generation has others."""
         total = 0
         for state in self.starts:
             for _ in range(500):
@@ -146,7 +157,7 @@ class CartPole:
                 total += 1
                 if abs(state[0]) > 2.4 or abs(state[2]) > 0.20943951:
                     break
-        return total / 2500
+        return total
 
 
 PROBLEMS: dict[str, Callable[[], Any]] = {
@@ -195,21 +206,11 @@ def run_neat_python(
 
     def evaluate(genomes: Any, config: Any) -> None:
         nonlocal best
-        top = None
-        for _, genome in genomes:
-            network = kind.create(genome, config)
-            genome.fitness = problem.fitness(network)
-            if top is None or genome.fitness > top[0].fitness:
-                top = (genome, network)
-        assert top is not None
-        genome, network = top
-        if hasattr(problem, "judge") and problem.is_recurrent:
-            lasts = problem.steps(network, 1000)[0] == 1000
-            if lasts and problem.judge(network):
-                genome.fitness = 1.0
-        best = max(best, genome.fitness)
-        if hasattr(problem, "next_generation"):
-            problem.next_generation()
+        networks = [kind.create(genome, config) for _, genome in genomes]
+        values = problem.fitness(networks)
+        for (_, genome), value in zip(genomes, values, strict=True):
+            genome.fitness = float(value)
+        best = max(best, float(max(values)))
 
     runner = neat.Population(config, seed=seed)
     solved_at = None
