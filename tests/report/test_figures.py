@@ -9,7 +9,7 @@ from tests.report.support import CONSTANT, PLAIN, RIDGES, genome, metrics_line
 
 from substrax.decoders import CPPNReading, Direct, HyperNEAT, emr_hyperneat
 from substrax.decoders import FixedSubstrate as Fixed
-from substrax.neat import Genome
+from substrax.neat import Genome, GenomeData
 from substrax.network import Networks, describe
 from substrax.report import _layers as layers
 from substrax.report import _substrate as substrate
@@ -22,7 +22,7 @@ from substrax.report import (
     plot_species,
     plot_substrate,
 )
-from substrax.report._view import some_of
+from substrax.report._view import CPPNView, some_of
 from substrax.substrate import EMRRule, Layout, line
 
 LAYOUT = Layout.spread(3, 1)
@@ -263,3 +263,36 @@ def test_some_are_spread_from_first_to_last(num: int):
     some = some_of(num, 8)
     assert len(some) == min(num, 8)
     assert some[0] == 0 and some[-1] == num - 1
+
+
+@pytest.mark.parametrize(
+    "outputs", [("weight", "bias"), ("bias", "weight"), ("leo", "bias", "weight")]
+)
+def test_fields_read_outputs_by_name(outputs: tuple[str, ...]):
+    has_leo = "leo" in outputs
+    data = GenomeData.read(
+        ["weight identity", "out:bias identity", *(["leo identity"] * has_leo)],
+        [
+            "x2 -> weight 1.0",
+            "x1 -> out:bias -2.0",
+            "bias -> out:bias -3.0",
+            *(["x2 -> leo 1.0"] * has_leo),
+        ],
+    )
+    reading = CPPNReading(outputs=outputs, activations=("identity",))
+    one = data.genome(reading.coordinates, reading.outputs)
+    layout = Layout(LAYOUT.inputs, [(0.5, 1.0)])
+    decoder = emr_hyperneat(layout, EMRRule(depth=2), reading=reading, bias_scale=0.5)
+    view = CPPNView.of(decoder, one)
+    assert view is not None
+    field = view.field(LAYOUT.inputs[0], outgoing=True, resolution=4)
+    if has_leo:
+        assert np.isnan(field[:, :2]).all() and (field[:, 2:] > 0).all()
+    else:
+        assert (field[:, :2] < 0).all() and (field[:, 2:] > 0).all()
+    biases = view.bias_field(resolution=4)
+    np.testing.assert_allclose(biases[0], [-0.75, -1.25, -1.75, -2.25])
+    figure = plot_fields(decoder, one)
+    assert figure is not None and "bias of a node" in texts(figure)
+    weights = plot_substrate(decode(decoder, one), colour="weight")
+    assert weights is not None and "bias of a node" in texts(weights)

@@ -121,6 +121,10 @@ class CPPNReading:
         names = [name for name in ("weight", "leo") if name in self.outputs]
         return programs.with_outputs([self.outputs.index(name) for name in names])
 
+    def bias_of(self, programs: Programs) -> Programs:
+        """What programs say about nodes: `bias` alone."""
+        return programs.with_outputs([self.outputs.index("bias")])
+
     def biases_of(
         self,
         programs: Programs,
@@ -133,9 +137,7 @@ class CPPNReading:
         The CPPN is asked with the node as the first point and the origin as the second.
         What is no number becomes 0, what is infinite the largest number there is.
         """
-        engine = self.ask(
-            programs.with_outputs([self.outputs.index("bias")]), resources
-        )
+        engine = self.ask(self.bias_of(programs), resources)
         bias = np.zeros(networks.node_rank.size, engine.dtype)
         is_input = np.zeros(bias.size, bool)
         numbers = np.arange(networks.num_inputs)
@@ -162,7 +164,7 @@ class AbstractCPPNDecoder(AbstractDecoder):
     reading: CPPNReading
     weight_map: WeightMap
     bias_scale: float | None
-    """What the CPPN's output `bias` is multiplied with; None: the largest weight."""
+    """As `largest_bias`, or None for the largest weight."""
 
     @property
     def num_genome_inputs(self) -> int:
@@ -191,11 +193,15 @@ class AbstractCPPNDecoder(AbstractDecoder):
         networks = self._wire(reading.links_of(programs), resources)
         if not reading.has_bias:
             return networks
-        scale = self.bias_scale
-        if scale is None:
-            scale = self.weight_map.max_weight
-        bias = reading.biases_of(programs, networks, scale, resources)
+        bias = reading.biases_of(programs, networks, self.largest_bias, resources)
         return checked(dataclasses.replace(networks, node_bias=bias))
+
+    @property
+    def largest_bias(self) -> float:
+        """What the CPPN's output `bias` is multiplied with."""
+        return (
+            self.weight_map.max_weight if self.bias_scale is None else self.bias_scale
+        )
 
     @abc.abstractmethod
     def _wire(self, programs: Programs, resources: Resources | None) -> Networks:

@@ -122,7 +122,7 @@ def _diagnose(network: Networks) -> str:
         if found > 0:
             return (
                 f"empty: hidden positions were found ({found}), but none of them links "
-                "on to an output; all outputs are 0. Lower the weight or band "
+                "on to an output; all outputs are constant. Lower the weight or band "
                 "threshold, or let the CPPN see the outputs elsewhere."
             )
         return "empty: there is no link; all outputs are constant."

@@ -39,7 +39,8 @@ def plot_fields(
     """Weights of links from each input to the plane, and from it to each output.
 
     Of more terminals than `max_panels` some are shown, spread evenly. A cross marks the
-    fixed end of the links. None for a genome that is no CPPN.
+    fixed end of the links. If the CPPN gives biases, a last panel shows them, on a
+    scale of their own. None for a genome that is no CPPN.
     """
     view = CPPNView.of(decoder, genome)
     if view is None:
@@ -53,10 +54,12 @@ def plot_fields(
         view.field(point, outgoing=outgoing, resolution=_RESOLUTION)
         for _, point, outgoing in panels
     ]
-    largest = max(float(np.nanmax(np.abs(f), initial=0)) for f in fields) or 1.0
+    largest = max(_largest(field) for field in fields)
+    has_bias = view.bias_engine is not None
+    num_panels = len(panels) + has_bias
     with style():
-        columns = 3 if len(panels) in (5, 6) else min(4, len(panels))
-        rows = -(-len(panels) // columns)
+        columns = 3 if num_panels in (5, 6, 9) else min(4, num_panels)
+        rows = -(-num_panels // columns)
         width = COLUMN if columns <= 2 else PAGE
         height = rows * ((width - 0.75) / columns + 0.2) + 0.1
         figure = new_figure(width, height)
@@ -66,7 +69,12 @@ def plot_fields(
             axes.flat, panels, fields, strict=False
         ):
             image = _draw(place, title, point, field, largest)
-        for place in axes.flat[len(panels) :]:
+        if has_bias:
+            biases = view.bias_field(resolution=_RESOLUTION)
+            extreme = _largest(biases)
+            title = f"bias of a node (\N{PLUS-MINUS SIGN}{extreme:.2g})"
+            _draw(axes.flat[len(panels)], title, None, biases, extreme)
+        for place in axes.flat[num_panels:]:
             place.set_axis_off()
         assert image is not None, "a layout has inputs and outputs"
         bar = figure.colorbar(image, ax=axes, shrink=0.9, aspect=25 * rows, pad=0.015)
@@ -75,7 +83,13 @@ def plot_fields(
         return figure
 
 
-def _draw(axes: "Axes", title: str, point: np.ndarray, field: np.ndarray, v: float):
+def _largest(field: np.ndarray) -> float:
+    return float(np.nanmax(np.abs(field), initial=0)) or 1.0
+
+
+def _draw(
+    axes: "Axes", title: str, point: np.ndarray | None, field: np.ndarray, v: float
+):
     from matplotlib.patches import Rectangle
 
     # seen where LEO forbids a link
@@ -91,7 +105,9 @@ def _draw(axes: "Axes", title: str, point: np.ndarray, field: np.ndarray, v: flo
     )
     show_plane(axes, labels=False)
     frame_plane(axes)
-    axes.plot(*point, "X", ms=6, mfc=INK, mec="white", mew=0.8, zorder=4, clip_on=False)
+    if point is not None:
+        pen = {"mfc": INK, "mec": "white", "mew": 0.8}
+        axes.plot(*point, "X", ms=6, zorder=4, clip_on=False, **pen)
     axes.set_title(title, pad=3)
     finite = field[np.isfinite(field)]
     note = ""

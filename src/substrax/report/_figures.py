@@ -138,7 +138,13 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
             "The best CPPN as a pattern",
             "The weight of a link between the cross and each place of the plane: from "
             "inputs (links go out), and to outputs (links come in)."
-            + (" Grey: LEO forbids the link." if len(outputs) > 1 else "")
+            + (" Grey: LEO forbids the link." if "LEO" in outputs else "")
+            + (
+                " The last panel is the bias of a node at each place, on a scale of "
+                "its own."
+                if "bias" in outputs
+                else ""
+            )
             + _chosen(decoder, len(shown_terminals(_layout(decoder), MAX_PANELS)[0])),
             "Maps of the weight over the plane, one for each input or output shown.",
             fields,
@@ -184,13 +190,14 @@ def _network(best: Best) -> Iterator[Picture]:
     )
     if not num_links:
         return
+    bias = ", and the nodes by bias" if network.node_bias.any() else ""
     weights = plot_substrate(network, colour="weight")
     assert weights is not None
     yield Picture(
         "weights",
         "network",
         "Links by weight",
-        f"The same links, coloured by weight.{left_out}",
+        f"The same links, coloured by weight{bias}.{left_out}",
         f"The best network, {num_links} links coloured by weight from "
         f"{network.link_weight.min():.3g} to {network.link_weight.max():.3g}.",
         weights,

@@ -196,7 +196,8 @@ def _draw_weights(figure: "Figure", axes: "Axes", network: Networks) -> None:
 
     order = _strongest(network)
     weight = network.link_weight[order].astype(np.float64)
-    largest = float(np.abs(weight).max())
+    has_bias = bool(network.node_bias.any())
+    largest = float(max(np.abs(weight).max(), np.abs(network.node_bias).max()))
     width, opacity = _pens(network, order)
     mapping = ScalarMappable(Normalize(-largest, largest), weight_colours())
     colours = mapping.to_rgba(weight)
@@ -220,7 +221,9 @@ def _draw_weights(figure: "Figure", axes: "Axes", network: Networks) -> None:
         autolim=False,
     )
     bar = figure.colorbar(mapping, ax=axes, shrink=0.8, aspect=24, pad=0.01)
-    bar.set_label("weight", labelpad=0)
+    bar.set_label("weight of a link, bias of a node" if has_bias else "weight")
+    if has_bias:
+        _draw_nodes(axes, network, colours=mapping.to_rgba(network.node_bias))
 
 
 _NODE_STYLES = (
@@ -237,10 +240,19 @@ def _node_groups(network: Networks) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return points[:first], points[first:last], points[last:]
 
 
-def _draw_nodes(axes: "Axes", network: Networks, scale: float = 1.0) -> None:
-    for points, (_, marker, fill) in zip(
+def _draw_nodes(
+    axes: "Axes",
+    network: Networks,
+    scale: float = 1.0,
+    colours: np.ndarray | None = None,
+) -> None:
+    """Nodes as marks; `colours`, one for each node, are those of biases."""
+    first = 0
+    for points, (kind, marker, fill) in zip(
         _node_groups(network), _NODE_STYLES, strict=True
     ):
+        own = slice(first, first + len(points))
+        first += len(points)
         if not len(points):
             continue
         # A level-5 grid has 4096 places: dots shrink until they stay apart.
@@ -251,9 +263,9 @@ def _draw_nodes(axes: "Axes", network: Networks, scale: float = 1.0) -> None:
             *points.T,
             s=size,
             marker=marker,
-            c=fill,
+            c=fill if colours is None or kind == "input" else colours[own],
             ec=INK,
-            lw=0.7 if marker != "o" else 0,
+            lw=0.7 if marker != "o" or colours is not None else 0,
             zorder=4,
             clip_on=False,
             rasterized=len(points) > MAX_VECTOR_SHAPES,
