@@ -146,7 +146,7 @@ def test_list_shows_everything_there_is(capsys):
 
 def test_bench_lists_the_scripts(capsys):
     assert main(["bench", "--list"]) == 0
-    assert "solve_rates" in capsys.readouterr().out
+    assert "end_to_end" in capsys.readouterr().out
     assert main(["bench", "nothing"]) == 2
     assert "there is no benchmark 'nothing'" in capsys.readouterr().err
 

@@ -5,8 +5,8 @@
     python benchmarks/solving/solve.py --seeds 3 --minutes 5
 
 Runs are kept in results/solving.jsonl and never done twice, so that the command can be
-stopped and given again. `--page FILE` writes the tables of what there is. Seeds are 0
-to 29; settings were chosen with seeds from 1000 on.
+stopped and given again. `--page FILE.md` writes the page of what there is, and its data
+beside it. Seeds are 0 to 29; settings were chosen with seeds from 1000 on.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from typing import Any
 
 from cells import CELLS, SEEDS, jobs_of
 from ours import run_experiment
-from page import table
+from page import page, table, write_data
 from peer_multineat import run_multineat_retina, run_multineat_xor
 from peer_neat_python import run_neat_python
 from runs import Job, free_cores, run_all
@@ -63,7 +63,8 @@ def main() -> None:
     tables = [text for name in names if (text := table(name, done))]
     print("\n\n".join(tables))
     if arguments.page:
-        write_atomically(arguments.page, "\n\n".join(tables) + "\n")
+        write_data(done, arguments.page.with_suffix(".parquet"))
+        write_atomically(arguments.page, page(done))
 
 
 if __name__ == "__main__":

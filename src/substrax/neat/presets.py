@@ -177,7 +177,11 @@ def pureples(
 
 
 def risi2012(*, num_inputs: int, num_outputs: int, **overrides: Any) -> NEATConfig:
-    """The CPPNs of ES-HyperNEAT's retina experiment, as AHNI's properties give them.
+    """The CPPNs of ES-HyperNEAT's retina experiment, as AHNI once had them.
+
+    These are of a revision that AHNI has given up: its last one has other depths,
+    weights and inputs, and its README says that the experiments of 2012 could not be
+    reproduced. The paper's own program is not published.
 
     "pop 300, survival 0.3, crossover 0.5, add-node .02, add-link .03, weight-mutation
     .94, c1=c2=1 c3=.1, 20 target species, weights +-20"; `ramp` has no counterpart and

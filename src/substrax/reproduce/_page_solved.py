@@ -37,7 +37,7 @@ def _generations(results: Results, problem: str | None = None) -> int:
     plan = results.plan
     arms = {row["arm"] for row in results.rows if row.get("problem") == problem}
     return max(
-        arm.settings.get("run.generations", plan.experiment.run.generations)
+        arm.settings.get("run.generations", plan.start_of(arm).run.generations)
         for arm in plan.arms
         if problem is None or arm.name in arms
     )

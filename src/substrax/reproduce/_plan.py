@@ -13,7 +13,7 @@
     depth = [4, 5]
     [[arm]]                  what is compared
     name = "emr, frontier"
-    settings = { ... }       also: kind, seeds, grid, options, is_timed
+    settings = { ... }       also: experiment, kind, seeds, grid, options, is_timed
     [quick]                  seeds, settings, grid, options and, by name, arm
                              that `--quick` uses instead
 
@@ -42,7 +42,8 @@ _PLAN_KEYS = {
     "grid", "arm", "quick", "note", "within", "why",
 }  # fmt: skip
 _ARM_KEYS = {
-    "name", "kind", "settings", "seeds", "grid", "options", "role", "is_timed",
+    "name", "experiment", "kind", "settings", "seeds", "grid", "options", "role",
+    "is_timed",
 }  # fmt: skip
 _QUICK_KEYS = {"seeds", "settings", "grid", "options", "arm"}
 
@@ -96,6 +97,8 @@ class Arm:
     options: Mapping[str, Any]
     role: str
     is_timed: bool
+    experiment: Experiment | None = None
+    """What its runs start from, if not from the plan's experiment."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,10 +140,14 @@ class Plan:
             if arm.kind != "pureples" or has_pureples()
         )
 
+    def start_of(self, arm: Arm) -> Experiment:
+        """What the runs of an arm start from, before its own settings."""
+        return arm.experiment or self.experiment
+
     def _tasks(self, arm: Arm, cell: Mapping[str, Any]) -> Iterator[Task]:
         """A run for each seed of a cell."""
         try:
-            experiment = self.experiment.with_settings({**arm.settings, **cell})
+            experiment = self.start_of(arm).with_settings({**arm.settings, **cell})
             experiment.build()
         except ValueError as error:
             raise ValueError(f"plan {self.name!r}, arm {arm.name!r}: {error}") from None
@@ -263,6 +270,11 @@ def plan_from_toml(
                 else {},
                 role=entry.get("role", "all"),
                 is_timed=entry.get("is_timed", table.get("is_timed", False)),
+                experiment=(
+                    load_experiment(entry["experiment"]).with_settings(settings)
+                    if "experiment" in entry
+                    else None
+                ),
             )
         )
     return Plan(

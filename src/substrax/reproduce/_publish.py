@@ -139,7 +139,9 @@ def _arms(plan: Plan) -> str:
         if k.startswith(("run.", "neat.")) and k not in changed
     }
     text = ", ".join(f"`{key} = {value}`" for key, value in common.items())
-    return "\n".join([*lines, "", f"For all of them: {text}."])
+    has_own = any(arm.experiment is not None for arm in plan.arms)
+    who = "For all without an experiment of their own" if has_own else "For all of them"
+    return "\n".join([*lines, "", f"{who}: {text}."])
 
 
 def _is_crossed(plan: Plan, name: str) -> bool:
@@ -148,6 +150,8 @@ def _is_crossed(plan: Plan, name: str) -> bool:
 
 def _arm(arm: Arm) -> str:
     settings = {**arm.settings, **{k: list(v) for k, v in arm.grid.items()}}
+    if arm.experiment is not None:
+        settings = {"experiment": arm.experiment.name, **settings}
     if arm.kind != "evolve":
         settings = {"kind": arm.kind, **settings, **arm.options}
     text = ", ".join(f"`{key} = {value}`" for key, value in settings.items())
