@@ -5,7 +5,8 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from cells import CELLS, SEEDS, Arm, Cell, jobs_of
+from cells import CELLS, DEPTH_CELLS, SEEDS, Arm, Cell, jobs_of
+from depth import draw, section
 
 from substrax.evolve import write_atomically
 from substrax.reproduce import machine_facts, machine_lines, rate
@@ -93,10 +94,25 @@ def table(name: str, done: Results) -> str | None:
     return "\n".join(lines)
 
 
-def page(done: Results) -> str:
-    tables = [text for name in CELLS if (text := table(name, done))]
-    machine = "; ".join(machine_lines(machine_facts())) + "."
-    return "\n\n".join([INTRODUCTION, machine, *tables]) + "\n"
+DEPTH = """\
+## What depth buys
+
+Rules `emr` and `es` by the depth of their grids, from a start with x-locality and from
+one without. Each entry is the number of runs that solved it, the median of their best
+fitness, and the median time."""
+
+
+def page(done: Results, path: Path) -> str:
+    """The text; figures are written beside `path`."""
+    parts = [INTRODUCTION, "; ".join(machine_lines(machine_facts())) + "."]
+    parts += [text for name in CELLS if (text := table(name, done))]
+    depths = section(done)
+    if depths is not None:
+        stem = path.with_name(f"{path.stem}-depth")
+        draw(done, stem)
+        picture = f"![Share of runs solved by depth]({stem.name}.svg)"
+        parts += [DEPTH, picture, depths]
+    return "\n\n".join(parts) + "\n"
 
 
 def write_data(done: Results, path: Path) -> None:
@@ -107,7 +123,7 @@ def write_data(done: Results, path: Path) -> None:
     import pyarrow.parquet
 
     rows = []
-    for name in CELLS:
+    for name in (*CELLS, *DEPTH_CELLS):
         for job in jobs_of(name, SEEDS):
             if job.key in done:
                 result = done[job.key]

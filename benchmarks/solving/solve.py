@@ -14,7 +14,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from cells import CELLS, SEEDS, jobs_of
+from cells import CELLS, DEPTH_CELLS, SEEDS, jobs_of
+from depth import section
 from ours import run_experiment
 from page import page, table, write_data
 from peer_multineat import run_multineat_retina, run_multineat_xor
@@ -23,6 +24,7 @@ from runs import Job, free_cores, run_all
 
 from substrax.evolve import write_atomically
 
+ALL = [*CELLS, *DEPTH_CELLS]
 MULTINEAT = {"retina": run_multineat_retina, "xor": run_multineat_xor}
 
 
@@ -38,17 +40,17 @@ def run_one(job: Job) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="How often problems are solved.")
-    parser.add_argument("cells", nargs="*", help=f"some of {', '.join(CELLS)}")
+    parser.add_argument("cells", nargs="*", help=f"some of {', '.join(ALL)}")
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--only", choices=("ours", "peers"), help="one side of it")
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--results", type=Path, default=Path("results/solving.jsonl"))
     parser.add_argument("--page", type=Path)
     arguments = parser.parse_args()
-    unknown = set(arguments.cells) - CELLS.keys()
+    unknown = set(arguments.cells) - set(ALL)
     if unknown:
-        parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(CELLS)}.")
-    names = arguments.cells or list(CELLS)
+        parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(ALL)}.")
+    names = arguments.cells or ALL
     jobs = [job for name in names for job in jobs_of(name, arguments.seeds)]
     if arguments.only:
         is_wanted = arguments.only == "ours"
@@ -60,11 +62,13 @@ def main() -> None:
         cores=free_cores(),
         minutes=arguments.minutes,
     )
-    tables = [text for name in names if (text := table(name, done))]
+    tables = [text for name in names if name in CELLS and (text := table(name, done))]
+    if depths := section(done):
+        tables.append(depths)
     print("\n\n".join(tables))
     if arguments.page:
         write_data(done, arguments.page.with_suffix(".parquet"))
-        write_atomically(arguments.page, page(done))
+        write_atomically(arguments.page, page(done, arguments.page))
 
 
 if __name__ == "__main__":

@@ -141,6 +141,25 @@ def test_damping_rewards_standing_still() -> None:
     assert short.fitness(networks[0], key=KEY)[0] == pytest.approx(fitness[0])
 
 
+@pytest.mark.parametrize("damping", [False, True])
+def test_stages_do_not_matter(damping: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    good, rng = np.array(balancing()), np.random.default_rng(0)
+    networks = Networks.join(
+        [
+            controller((good * factor).tolist())
+            for factor in (1 + 0.3 * rng.normal(size=(12, 7)))
+        ]
+    )
+    problem = DoublePole(damping=damping, max_steps=1200)
+    staged = problem.fitness(networks, key=KEY)
+    monkeypatch.setattr("substrax.problems._double_pole._STAGES", ())
+    np.testing.assert_array_equal(problem.fitness(networks, key=KEY), staged)
+    alone = [problem.fitness(networks[k], key=KEY)[0] for k in range(12)]
+    if not damping:  # with it, only the best of all is tested to the end
+        assert alone == staged.tolist()
+        assert min(alone) < 100 / 1200 < 1000 / 1200 < max(alone)
+
+
 def test_bad_settings_are_refused() -> None:
     with pytest.raises(ValueError, match="max_steps"):
         DoublePole(max_steps=0)
