@@ -1,4 +1,4 @@
-"""What is run: problems, the settings of each row, and what is asked of 30 runs."""
+"""What is run: problems, the settings of each row, and the aim for 30 runs."""
 
 from typing import Any, NamedTuple
 
@@ -20,11 +20,11 @@ class Arm(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One table: a problem, its budget, and what is asked of 30 runs."""
+    """One table: a problem, its budget, and the aim for 30 runs."""
 
     name: str
     budget: str
-    ask: str
+    aim: str
     arms: list[Arm]
     measures: tuple[str, ...] = ()
     """Shown as medians, beside fitness."""
@@ -49,11 +49,11 @@ def multineat(problem: str, generations: int, population: int, seeds: int) -> Ar
     return Arm("MultiNEAT, ES-HyperNEAT", work, seeds)
 
 
-def parity(bits: int, generations: int, ask: str) -> Cell:
+def parity(bits: int, generations: int, aim: str) -> Cell:
     return Cell(
         f"Parity of {bits} bits",
         f"At most {generations:,} generations of 150.",
-        ask,
+        aim,
         [
             ours("NEAT", "parity", num_bits=bits, generations=generations),
             neat_python(f"parity-{bits}", generations),

@@ -83,7 +83,7 @@ def table(name: str, done: Results) -> str | None:
     lines = [
         f"## {cell.name}",
         "",
-        f"{cell.budget} Asked, of {SEEDS}: {cell.ask}.",
+        f"{cell.budget} Aim, of {SEEDS}: {cell.aim}.",
         "",
         "| " + " | ".join(heads) + " |",
         "| --- " * len(heads) + "|",
