@@ -13,7 +13,7 @@ import importlib.util
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -97,12 +97,19 @@ def multineat_parameters(
     return parameters
 
 
-def multineat_substrate(multineat: ModuleType) -> Any:
+Place = Sequence[float]
+
+
+def multineat_substrate(
+    multineat: ModuleType,
+    inputs: Iterable[Place],
+    outputs: Iterable[Place],
+    hidden_activation: str = "UNSIGNED_SIGMOID",
+) -> Any:
+    """Links from inputs to hidden nodes, between these, and on to outputs."""
     # The binding takes a list of *iterators*; tuples are refused.
     substrate = multineat.Substrate(
-        [iter(position) for position in XOR_INPUTS],
-        [],
-        [iter(position) for position in XOR_OUTPUTS],
+        [iter(place) for place in inputs], [], [iter(place) for place in outputs]
     )
     substrate.m_allow_input_hidden_links = True
     substrate.m_allow_hidden_hidden_links = True
@@ -112,8 +119,9 @@ def multineat_substrate(multineat: ModuleType) -> Any:
     substrate.m_allow_output_output_links = False
     substrate.m_allow_looped_hidden_links = False
     substrate.m_allow_looped_output_links = False
-    substrate.m_hidden_nodes_activation = multineat.ActivationFunction.UNSIGNED_SIGMOID
-    substrate.m_output_nodes_activation = multineat.ActivationFunction.UNSIGNED_SIGMOID
+    kinds = multineat.ActivationFunction
+    substrate.m_hidden_nodes_activation = getattr(kinds, hidden_activation)
+    substrate.m_output_nodes_activation = kinds.UNSIGNED_SIGMOID
     substrate.m_max_weight_and_bias = 8.0
     return substrate
 
@@ -153,7 +161,7 @@ def multineat_xor(
     parameters = multineat_parameters(
         multineat, depth, population_size, initial_depth, division_threshold
     )
-    substrate = multineat_substrate(multineat)
+    substrate = multineat_substrate(multineat, XOR_INPUTS, XOR_OUTPUTS)
     generator = multineat.RNG()
     generator.Seed(seed)
     seed_genome = multineat.Genome(

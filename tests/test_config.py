@@ -36,6 +36,8 @@ def test_builtin_experiments_build_and_survive_toml(name):
 
 def test_every_problem_has_an_experiment():
     assert set(builtin_experiments()) >= set(PROBLEMS)
+    for name in PROBLEMS:
+        assert load_experiment(name).build().problem.name == name
 
 
 @pytest.mark.parametrize("decoder", DECODERS)

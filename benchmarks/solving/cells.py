@@ -11,6 +11,10 @@ PEER_SEEDS = 10
 DECODERS = {"NEAT": "direct", "HyperNEAT": "hyperneat", "es": "es", "emr": "emr"}
 
 
+Results = dict[str, dict[str, Any]]
+"""What runs came to, by the keys of their jobs."""
+
+
 class Arm(NamedTuple):
     """One row: an experiment of ours with settings, or a peer's problem."""
 
@@ -247,3 +251,12 @@ def jobs_of(name: str, seeds: int) -> list[Job]:
         for arm in arms
         if seed < arm.seeds
     ]
+
+
+def results_by_arm(name: str, done: Results) -> dict[str, list[dict[str, Any]]]:
+    """What there is of a cell, by the names of its arms."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for job in jobs_of(name, SEEDS):
+        if job.key in done:
+            found.setdefault(job.arm, []).append(done[job.key])
+    return found

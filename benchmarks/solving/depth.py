@@ -4,22 +4,12 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from cells import DEPTH_CELLS, DEPTHS, SEEDS, Arm, jobs_of
+from cells import DEPTH_CELLS, DEPTHS, Arm, Results, results_by_arm
 
 from substrax.report import PAGE, new_figure, save_figure, style
 from substrax.reproduce import rate
 
-Results = dict[str, dict[str, Any]]
-
 COLOURS = {"emr": "#2166ac", "es": "#b35806"}
-
-
-def results_by_arm(name: str, done: Results) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for job in jobs_of(name, SEEDS):
-        if job.key in done:
-            found.setdefault(job.arm, []).append(done[job.key])
-    return found
 
 
 def _cell(results: list[dict[str, Any]]) -> str:

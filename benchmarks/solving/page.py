@@ -1,17 +1,25 @@
 """The page of what was run, as Markdown, and its data."""
 
+import io
 import json
 import statistics
 from pathlib import Path
 from typing import Any
 
-from cells import CELLS, DEPTH_CELLS, SEEDS, Arm, Cell, jobs_of
+from cells import (
+    CELLS,
+    DEPTH_CELLS,
+    SEEDS,
+    Arm,
+    Cell,
+    Results,
+    jobs_of,
+    results_by_arm,
+)
 from depth import draw, section
 
 from substrax.evolve import write_atomically
 from substrax.reproduce import machine_facts, machine_lines, rate
-
-Results = dict[str, dict[str, Any]]
 
 INTRODUCTION = """\
 # Solving
@@ -30,11 +38,6 @@ peers that take a quarter of an hour for a run; settings were chosen with seeds 
 1000 on. Generations, counted from 0, and evaluations are medians over the runs that
 solved it; fitness, measures and times are medians over all runs. Intervals are
 Wilson's, of 95 %. Each run had one of two cores, more or less: times are rough."""
-
-
-def results_of(name: str, arm: Arm, done: Results) -> list[dict[str, Any]]:
-    keys = [job.key for job in jobs_of(name, arm.seeds) if job.arm == arm.name]
-    return [done[key] for key in keys if key in done]
 
 
 def is_solved(cell: Cell, result: dict[str, Any]) -> bool:
@@ -71,11 +74,8 @@ def row(cell: Cell, arm: Arm, results: list[dict[str, Any]]) -> str:
 def table(name: str, done: Results) -> str | None:
     """The table of a cell, or None if nothing of it was run."""
     cell = CELLS[name]
-    rows = [
-        row(cell, arm, results)
-        for arm in cell.arms
-        if (results := results_of(name, arm, done))
-    ]
+    found = results_by_arm(name, done)
+    rows = [row(cell, arm, found[arm.name]) for arm in cell.arms if arm.name in found]
     if not rows:
         return None
     heads = ["", "solved", "95 % interval", "generation", "evaluations", "best fitness"]
@@ -117,8 +117,6 @@ def page(done: Results, path: Path) -> str:
 
 def write_data(done: Results, path: Path) -> None:
     """All runs of the tables, one a row; settings and measures as JSON."""
-    import io
-
     import pyarrow
     import pyarrow.parquet
 

@@ -10,10 +10,23 @@ import importlib
 import random
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from runs import first_solution
+
 from substrax.problems import Retina, retina_patterns
+
+
+def peers() -> ModuleType:
+    """`benchmarks/peers.py`, last on the path: neat.py there is not neat-python."""
+    folder = str(Path(__file__).resolve().parent.parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module("peers")
+
 
 GAUSS = 6
 """SIGNED_GAUSS in its files."""
@@ -90,28 +103,6 @@ def _seeded_genome(multineat: Any, num_outputs: int, parameters: Any, seed: int)
         return multineat.Genome(str(path))
 
 
-def _substrate(multineat: Any) -> Any:
-    layout = Retina(has_bias=True).layout
-    # The binding takes a list of *iterators*; tuples are refused.
-    substrate = multineat.Substrate(
-        [iter(place) for place in layout.inputs.tolist()],
-        [],
-        [iter(place) for place in layout.outputs.tolist()],
-    )
-    substrate.m_allow_input_hidden_links = True
-    substrate.m_allow_hidden_hidden_links = True
-    substrate.m_allow_hidden_output_links = True
-    substrate.m_allow_input_output_links = False
-    substrate.m_allow_output_hidden_links = False
-    substrate.m_allow_output_output_links = False
-    substrate.m_allow_looped_hidden_links = False
-    substrate.m_allow_looped_output_links = False
-    substrate.m_hidden_nodes_activation = multineat.ActivationFunction.TANH
-    substrate.m_output_nodes_activation = multineat.ActivationFunction.UNSIGNED_SIGMOID
-    substrate.m_max_weight_and_bias = 8.0
-    return substrate
-
-
 def _fitness(network: Any, rows: list[list[float]], wanted: list[list[float]]) -> float:
     """As `substrax.problems.Retina`."""
     error, is_right = 0.0, True
@@ -126,14 +117,16 @@ def _fitness(network: Any, rows: list[list[float]], wanted: list[list[float]]) -
     return 1.0 if is_right else 1.0 - error / (2 * len(rows))
 
 
-def run_multineat_retina(
-    seed: int, population: int, generations: int
-) -> dict[str, Any]:
+def _retina(seed: int, population: int) -> Iterator[float]:
+    """The best fitness of each generation, endlessly."""
     multineat = importlib.import_module("multineat")
     parameters = multineat.Parameters()
     for name, value in {**SETTINGS, "PopulationSize": population}.items():
         setattr(parameters, name, value)
-    substrate = _substrate(multineat)
+    layout = Retina(has_bias=True).layout
+    substrate = peers().multineat_substrate(
+        multineat, layout.inputs.tolist(), layout.outputs.tolist(), "TANH"
+    )
     pixels, targets = retina_patterns()
     rows = [[*row, 1.0] for row in (2.0 * pixels - 1.0).tolist()]
     wanted = targets.tolist()
@@ -141,8 +134,8 @@ def run_multineat_retina(
     generator.Seed(seed)
     first = _seeded_genome(multineat, substrate.GetMinCPPNOutputs(), parameters, seed)
     runner = multineat.Population(first, parameters, False, 1.0, seed)
-    best, number, solved_at = 0.0, 0, None
-    for number in range(1, generations + 1):
+    while True:
+        best = 0.0
         for genome in multineat.GetGenomeList(runner):
             network = multineat.NeuralNetwork()
             genome.BuildESHyperNEATPhenotype(network, substrate, parameters, generator)
@@ -150,32 +143,18 @@ def run_multineat_retina(
             genome.SetFitness(value)
             genome.SetEvaluated()
             best = max(best, value)
-        if best >= 1.0:
-            solved_at = number - 1
-            break
+        yield best
         runner.Epoch()
-    return {
-        "solved_at": solved_at,
-        "generations": number,
-        "evaluations": number * population,
-        "best": best,
-    }
 
 
-def run_multineat_xor(seed: int, population: int, generations: int) -> dict[str, Any]:
-    """ES-HyperNEAT with the thresholds of PUREPLES, at the depth that suits it best."""
-    sys.path.append(str(Path(__file__).resolve().parent.parent))
-    run = importlib.import_module("peers").multineat_xor
-    best, number, solved_at = 0.0, 0, None
-    steps = run(2, population_size=population, seed=seed)
-    for number in range(1, generations + 1):
-        best = max(best, next(steps).best_fitness)
-        if best >= 0.98:
-            solved_at = number - 1
-            break
-    return {
-        "solved_at": solved_at,
-        "generations": number,
-        "evaluations": number * population,
-        "best": best,
-    }
+def _xor(seed: int, population: int) -> Iterator[float]:
+    """With the thresholds of PUREPLES."""
+    run = peers().multineat_xor(2, population_size=population, seed=seed)
+    return (generation.best_fitness for generation in run)
+
+
+def run_multineat(
+    name: str, seed: int, population: int, generations: int
+) -> dict[str, Any]:
+    run, target = {"retina": (_retina, 1.0), "xor": (_xor, 0.98)}[name]
+    return first_solution(run(seed, population), target, population, generations)

@@ -7,11 +7,12 @@ networks.
 
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from runs import first_solution
 
 INI = Path(__file__).resolve().parent.parent / "neat_xor.ini"
 
@@ -202,27 +203,17 @@ def run_neat_python(
         )
     kinds = neat.nn
     kind = kinds.RecurrentNetwork if problem.is_recurrent else kinds.FeedForwardNetwork
-    best = -math.inf
 
     def evaluate(genomes: Any, config: Any) -> None:
-        nonlocal best
         networks = [kind.create(genome, config) for _, genome in genomes]
-        values = problem.fitness(networks)
-        for (_, genome), value in zip(genomes, values, strict=True):
+        for (_, genome), value in zip(genomes, problem.fitness(networks), strict=True):
             genome.fitness = float(value)
-        best = max(best, float(max(values)))
 
-    runner = neat.Population(config, seed=seed)
-    solved_at = None
-    number = 0
-    for number in range(1, generations + 1):
-        runner.run(evaluate, 1)
-        if best >= problem.target:
-            solved_at = number - 1
-            break
-    return {
-        "solved_at": solved_at,
-        "generations": number,
-        "evaluations": number * population,
-        "best": best,
-    }
+    def bests() -> Iterator[float]:
+        runner = neat.Population(config, seed=seed)
+        while True:
+            best = runner.run(evaluate, 1)
+            assert best is not None and best.fitness is not None
+            yield best.fitness
+
+    return first_solution(bests(), problem.target, population, generations)

@@ -5,6 +5,7 @@ done again, so that the command goes on where it was killed.
 """
 
 import json
+import math
 import multiprocessing
 import os
 import time
@@ -26,6 +27,28 @@ class Job(NamedTuple):
     def key(self) -> str:
         # Not by the names of cell and arm, which may change.
         return json.dumps([self.work, self.seed], sort_keys=True)
+
+
+def first_solution(
+    best_of_generations: Iterable[float],
+    target: float,
+    population: int,
+    generations: int,
+) -> dict[str, Any]:
+    """Goes through generations to the first solution, or to the end of the budget."""
+    best, number, solved_at = -math.inf, 0, None
+    for number, value in enumerate(best_of_generations, 1):
+        best = max(best, value)
+        if best >= target:
+            solved_at = number - 1
+        if solved_at is not None or number == generations:
+            break
+    return {
+        "solved_at": solved_at,
+        "generations": number,
+        "evaluations": number * population,
+        "best": best,
+    }
 
 
 def free_cores() -> list[int]:

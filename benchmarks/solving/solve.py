@@ -18,14 +18,13 @@ from cells import CELLS, DEPTH_CELLS, SEEDS, jobs_of
 from depth import section
 from ours import run_experiment
 from page import page, table, write_data
-from peer_multineat import run_multineat_retina, run_multineat_xor
+from peer_multineat import run_multineat
 from peer_neat_python import run_neat_python
 from runs import Job, free_cores, run_all
 
 from substrax.evolve import write_atomically
 
 ALL = [*CELLS, *DEPTH_CELLS]
-MULTINEAT = {"retina": run_multineat_retina, "xor": run_multineat_xor}
 
 
 def run_one(job: Job) -> dict[str, Any]:
@@ -34,7 +33,7 @@ def run_one(job: Job) -> dict[str, Any]:
         return run_experiment(work["experiment"], work["settings"], job.seed)
     budget = (work["population"], work["generations"])
     if "multineat" in work:
-        return MULTINEAT[work["multineat"]](job.seed, *budget)
+        return run_multineat(work["multineat"], job.seed, *budget)
     return run_neat_python(work["peer"], job.seed, *budget)
 
 

@@ -257,22 +257,21 @@ class DoublePole(AbstractProblem):
         self, networks: Networks, max_steps: int, resources: Resources | None
     ) -> _Outcome:
         """From the usual start, stage by stage; who lasts begins the next one anew."""
-        stages = [steps for steps in _STAGES if steps < max_steps] + [max_steps]
-        lasting = np.arange(len(networks))
-        result = None
-        for steps in stages:
-            some = networks
-            if result is not None:
-                some = Networks.join([networks[int(k)] for k in lasting], resources)
+
+        def run(some: Networks, steps: int) -> _Outcome:
             fn = _balance((START,), steps, self.has_velocities)
-            end: _Outcome = run_outcomes(fn, some, jax.random.key(0), resources)
-            if result is None:
-                result = end
-            else:
-                for whole, part in zip(result, end, strict=True):
-                    whole[lasting] = part
-            lasting = lasting[(end.balanced == 1) & (end.is_finite > 0)]
+            return run_outcomes(fn, some, jax.random.key(0), resources)
+
+        first, *later = [n for n in _STAGES if n < max_steps] + [max_steps]
+        result = run(networks, first)
+        lasting = np.flatnonzero((result.balanced == 1) & (result.is_finite > 0))
+        for steps in later:
             if not lasting.size:
                 break
-        assert result is not None
+            end = run(
+                Networks.join([networks[int(k)] for k in lasting], resources), steps
+            )
+            for whole, part in zip(result, end, strict=True):
+                whole[lasting] = part
+            lasting = lasting[(end.balanced == 1) & (end.is_finite > 0)]
         return result
