@@ -37,7 +37,8 @@ Runs are kept in `results/solving.jsonl` and not done twice; the
 peers that take a quarter of an hour for a run; settings were chosen with seeds from
 1000 on. Generations, counted from 0, and evaluations are medians over the runs that
 solved it; fitness, measures and times are medians over all runs. Intervals are
-Wilson's, of 95 %. Each run had one of two cores, more or less: times are rough."""
+Wilson's, of 95 %. Each run had one of two cores, more or less: times are rough. A row
+with fewer runs is not complete, and a peer without a row has not been run."""
 
 
 def is_solved(cell: Cell, result: dict[str, Any]) -> bool:
