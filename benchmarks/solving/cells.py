@@ -43,13 +43,13 @@ def ours(name: str, experiment: str, **settings: Any) -> Arm:
     return Arm(name, {"experiment": experiment, "settings": named})
 
 
-def neat_python(problem: str, generations: int, population: int = 150) -> Arm:
-    work = {"peer": problem, "generations": generations, "population": population}
-    return Arm("neat-python", work)
+def neat_python(experiment: str, name: str = "neat-python", **settings: Any) -> Arm:
+    return Arm(name, {"peer": "neat-python", **ours("", experiment, **settings).work})
 
 
-def multineat(problem: str, generations: int, population: int, seeds: int) -> Arm:
-    work = {"multineat": problem, "generations": generations, "population": population}
+def multineat(experiment: str, seeds: int, is_seeded: bool, **settings: Any) -> Arm:
+    work = {"peer": "multineat", "is_seeded": is_seeded}
+    work |= ours("", experiment, **settings).work
     return Arm("MultiNEAT, ES-HyperNEAT", work, seeds)
 
 
@@ -60,7 +60,7 @@ def parity(bits: int, generations: int, aim: str) -> Cell:
         aim,
         [
             ours("NEAT", "parity", num_bits=bits, generations=generations),
-            neat_python(f"parity-{bits}", generations),
+            neat_python("parity", num_bits=bits, generations=generations),
         ],
     )
 
@@ -89,7 +89,7 @@ CELLS: dict[str, Cell] = {
             ours("HyperNEAT-LEO", "retina", rule="hyperneat"),
             ours("emr", "retina", rule="emr"),
             ours("es", "retina", rule="es"),
-            multineat("retina", 1000, 300, PEER_SEEDS),
+            multineat("retina", PEER_SEEDS, is_seeded=True, has_bias=True),
         ],
         ("accuracy",),
     ),
@@ -110,7 +110,7 @@ CELLS: dict[str, Cell] = {
         "Double pole balancing with velocities",
         "100,000 steps, at most 200 generations of 150.",
         "30, with a median of at most 4,000 evaluations",
-        [ours("NEAT", "double-pole"), neat_python("double-pole", 200)],
+        [ours("NEAT", "double-pole"), neat_python("double-pole")],
         ("generalisation",),
     ),
     "double-pole-hidden": Cell(
@@ -118,9 +118,14 @@ CELLS: dict[str, Cell] = {
         "100,000 steps, at most 100 generations of 1,000.",
         "28, with a median of at most 40,000 evaluations",
         [
-            ours("NEAT, Gruau's fitness", "double-pole-hidden"),
             ours("NEAT, steps as fitness", "double-pole-hidden", damping=False),
-            neat_python("double-pole-hidden", 100, 1000),
+            ours("NEAT, Gruau's fitness", "double-pole-hidden", damping=True),
+            neat_python(
+                "double-pole-hidden", "neat-python, steps as fitness", damping=False
+            ),
+            neat_python(
+                "double-pole-hidden", "neat-python, Gruau's fitness", damping=True
+            ),
         ],
         ("generalisation",),
         note="Runs that fail with Gruau's fitness have networks that shake: they last "
@@ -146,7 +151,10 @@ CELLS: dict[str, Cell] = {
             )
             for name, rule in DECODERS.items()
         ]
-        + [neat_python("xor", 300), multineat("xor", 300, 150, SEEDS)],
+        + [
+            neat_python("xor", population=150, generations=300),
+            multineat("xor", SEEDS, is_seeded=False, population=150, generations=300),
+        ],
     ),
     "cartpole": Cell(
         "Cart-pole",
@@ -157,7 +165,7 @@ CELLS: dict[str, Cell] = {
             for name, rule in DECODERS.items()
             if rule != "es"
         ]
-        + [neat_python("cartpole", 100, 100)],
+        + [neat_python("cartpole")],
     ),
     "visual": Cell(
         "Visual discrimination",

@@ -3,7 +3,7 @@
 On the retina it has a link expression output that is seeded as ours, by a gaussian of
 x1 - x2: its settings have a switch for that (`LeoSeed`), which version 0.12 does not
 heed, so the seeded genome is given as a file. A bias is an input, since its substrates
-have no biases of their own.
+have no biases of their own. Thresholds are those of PUREPLES.
 """
 
 import importlib
@@ -15,9 +15,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+from peer_networks import Graph, Task, as_networks, require_same
 from runs import first_solution
 
-from substrax.problems import Retina, retina_patterns
+from substrax.network import Networks, evaluate
 
 
 def peers() -> ModuleType:
@@ -32,10 +34,16 @@ GAUSS = 6
 """SIGNED_GAUSS in its files."""
 
 NUM_UPDATES = 4
-"""Of a network with hidden links, for each pattern."""
+"""Of a network with hidden links, for each sample."""
+
+ACTIVATIONS = {
+    "ActivationFunction.LINEAR": "identity",
+    "ActivationFunction.TANH": "tanh",
+    "ActivationFunction.UNSIGNED_SIGMOID": "sigmoid",
+}
+"""Those of its substrates, by our names."""
 
 SETTINGS = {
-    "Leo": True,
     "LeoThreshold": 0.1,
     "InitialDepth": 1,
     "MaxDepth": 3,
@@ -103,58 +111,77 @@ def _seeded_genome(multineat: Any, num_outputs: int, parameters: Any, seed: int)
         return multineat.Genome(str(path))
 
 
-def _fitness(network: Any, rows: list[list[float]], wanted: list[list[float]]) -> float:
-    """As `substrax.problems.Retina`."""
-    error, is_right = 0.0, True
-    for row, targets in zip(rows, wanted, strict=True):
-        network.Flush()
-        network.Input(row)
-        for _ in range(NUM_UPDATES):
-            network.Activate()
-        for output, target in zip(network.Output(), targets, strict=True):
-            error += abs(output - target)
-            is_right &= (output > 0.5) == (target > 0.5)
-    return 1.0 if is_right else 1.0 - error / (2 * len(rows))
+def _graph(network: Any) -> Graph:
+    """Its inputs come first, then outputs, then hidden ones, as ours do."""
+    return Graph(
+        [(ACTIVATIONS[str(n.activation_function_type)], 0.0) for n in network.neurons],
+        [
+            (link.source_neuron_idx, link.target_neuron_idx, link.weight)
+            for link in network.connections
+        ],
+    )
 
 
-def _retina(seed: int, population: int) -> Iterator[float]:
+def _compare(networks: Networks, theirs: list[Any]) -> None:
+    rows = np.random.default_rng(0).uniform(-1, 1, (4, networks.num_inputs))
+    for network, outputs in zip(theirs, evaluate(networks, rows), strict=True):
+        for row, values in zip(rows.tolist(), outputs, strict=True):
+            network.Flush()
+            network.Input(row)
+            for _ in range(NUM_UPDATES):
+                network.Activate()
+            require_same(values, list(network.Output()), "MultiNEAT")
+
+
+def _bests(task: Task, is_seeded: bool, seed: int) -> Iterator[float]:
     """The best fitness of each generation, endlessly."""
     multineat = importlib.import_module("multineat")
     parameters = multineat.Parameters()
-    for name, value in {**SETTINGS, "PopulationSize": population}.items():
+    settings = {**SETTINGS, "Leo": is_seeded, "PopulationSize": task.population}
+    for name, value in settings.items():
         setattr(parameters, name, value)
-    layout = Retina(has_bias=True).layout
+    layout = task.problem.layout
     substrate = peers().multineat_substrate(
         multineat, layout.inputs.tolist(), layout.outputs.tolist(), "TANH"
     )
-    pixels, targets = retina_patterns()
-    rows = [[*row, 1.0] for row in (2.0 * pixels - 1.0).tolist()]
-    wanted = targets.tolist()
     generator = multineat.RNG()
     generator.Seed(seed)
-    first = _seeded_genome(multineat, substrate.GetMinCPPNOutputs(), parameters, seed)
-    runner = multineat.Population(first, parameters, False, 1.0, seed)
+    num_outputs = substrate.GetMinCPPNOutputs()
+    if is_seeded:
+        first = _seeded_genome(multineat, num_outputs, parameters, seed)
+    else:
+        tanh = multineat.ActivationFunction.TANH
+        num_inputs = substrate.GetMinCPPNInputs()
+        first = multineat.Genome(
+            *(0, num_inputs, 0, num_outputs, False, tanh, tanh, 0, parameters, 0)
+        )
+    runner = multineat.Population(first, parameters, not is_seeded, 1.0, seed)
+    generation = 0
     while True:
-        best = 0.0
-        for genome in multineat.GetGenomeList(runner):
-            network = multineat.NeuralNetwork()
+        genomes = list(multineat.GetGenomeList(runner))
+        theirs = [multineat.NeuralNetwork() for _ in genomes]
+        for genome, network in zip(genomes, theirs, strict=True):
             genome.BuildESHyperNEATPhenotype(network, substrate, parameters, generator)
-            value = _fitness(network, rows, wanted)
+        networks = as_networks(
+            [_graph(network) for network in theirs],
+            task.problem,
+            dialect="plain",
+            steps=NUM_UPDATES,
+        )
+        if not generation:
+            _compare(networks, theirs)
+        values = task.fitness(networks, seed, generation).tolist()
+        for genome, value in zip(genomes, values, strict=True):
             genome.SetFitness(value)
             genome.SetEvaluated()
-            best = max(best, value)
-        yield best
+        yield max(values)
         runner.Epoch()
+        generation += 1
 
 
-def _xor(seed: int, population: int) -> Iterator[float]:
-    """With the thresholds of PUREPLES."""
-    run = peers().multineat_xor(2, population_size=population, seed=seed)
-    return (generation.best_fitness for generation in run)
-
-
-def run_multineat(
-    name: str, seed: int, population: int, generations: int
-) -> dict[str, Any]:
-    run, target = {"retina": (_retina, 1.0), "xor": (_xor, 0.98)}[name]
-    return first_solution(run(seed, population), target, population, generations)
+def run_multineat(work: dict[str, Any], seed: int) -> dict[str, Any]:
+    """MultiNEAT on a problem, to the first solution or the end of the budget."""
+    task = Task.of(work)
+    bests = _bests(task, work["is_seeded"], seed)
+    target = task.problem.target
+    return first_solution(bests, target, task.population, task.generations)

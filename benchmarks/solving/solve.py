@@ -25,16 +25,14 @@ from runs import Job, free_cores, run_all
 from substrax.evolve import write_atomically
 
 ALL = [*CELLS, *DEPTH_CELLS]
+PEERS = {"multineat": run_multineat, "neat-python": run_neat_python}
 
 
 def run_one(job: Job) -> dict[str, Any]:
     work = job.work
-    if "experiment" in work:
-        return run_experiment(work["experiment"], work["settings"], job.seed)
-    budget = (work["population"], work["generations"])
-    if "multineat" in work:
-        return run_multineat(work["multineat"], job.seed, *budget)
-    return run_neat_python(work["peer"], job.seed, *budget)
+    if "peer" in work:
+        return PEERS[work["peer"]](work, job.seed)
+    return run_experiment(work["experiment"], work["settings"], job.seed)
 
 
 def main() -> None:
@@ -53,7 +51,7 @@ def main() -> None:
     jobs = [job for name in names for job in jobs_of(name, arguments.seeds)]
     if arguments.only:
         is_wanted = arguments.only == "ours"
-        jobs = [job for job in jobs if ("experiment" in job.work) == is_wanted]
+        jobs = [job for job in jobs if ("peer" not in job.work) == is_wanted]
     done = run_all(
         jobs,
         run_one,
