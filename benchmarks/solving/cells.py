@@ -99,6 +99,13 @@ CELLS: dict[str, Cell] = {
         "10",
         [
             ours("HyperNEAT-LEO", "retina", rule="hyperneat", start__genome="none"),
+            ours(
+                "HyperNEAT-LEO, 2 x 2 hidden nodes instead of 4 x 2",
+                "retina",
+                rule="hyperneat",
+                start__genome="none",
+                hidden_layers=("2x2",),
+            ),
             ours("emr with LEO", "retina", rule="emr", start__genome="none"),
         ],
         ("accuracy",),

@@ -64,6 +64,8 @@ SETTINGS = {
     "MutateWeightsProb": 0.9,
     "WeightMutationMaxPower": 0.5,
     "MaxWeight": 8.0,
+    # Distances that are not divided by the size of genomes: better, and quicker.
+    "NormalizeGenomeSize": False,
     "RecurrentProb": 0.0,
     "RecurrentLoopProb": 0.0,
     "MutateNeuronActivationTypeProb": 0.03,
