@@ -190,9 +190,14 @@ CELLS: dict[str, Cell] = {
 }
 
 
-DEPTHS = range(1, 7)
-SEEDED = {"start__genome": "x-locality", "outputs": ("weight", "leo", "bias")}
-UNSEEDED = {"start__genome": "none", "outputs": ("weight", "leo", "bias")}
+DEPTHS = range(7)
+STARTS = {"seeded": "x-locality", "unseeded": "none"}
+# No links between hidden nodes: their number grows with the square of the positions
+# that are found, and at depth 3 a generation of the retina takes more than a second.
+WITHOUT_HIDDEN_LINKS = {
+    "emr": {"connections": "feedforward"},
+    "es": {"iteration_level": 0},
+}
 
 
 class Depths(NamedTuple):
@@ -215,13 +220,15 @@ def depths(name: str, experiment: str, budget: str, **settings: Any) -> Depths:
                     experiment,
                     rule=rule,
                     depth=depth,
-                    **kind,
+                    start__genome=genome,
+                    outputs=("weight", "leo", "bias"),
+                    **links,
                     **settings,
                 )
                 for depth in DEPTHS
             ]
-            for rule in ("emr", "es")
-            for start, kind in (("seeded", SEEDED), ("unseeded", UNSEEDED))
+            for rule, links in WITHOUT_HIDDEN_LINKS.items()
+            for start, genome in STARTS.items()
         },
     )
 
@@ -230,9 +237,9 @@ DEPTH_CELLS: dict[str, Depths] = {
     "depth-retina": depths(
         "Retina",
         "retina",
-        "At most 150 generations of 100.",
-        population=100,
-        generations=150,
+        "At most 300 generations of 150.",
+        population=150,
+        generations=300,
     ),
     "depth-visual": depths(
         "Visual discrimination",
@@ -246,10 +253,9 @@ DEPTH_CELLS: dict[str, Depths] = {
     "depth-maze": depths(
         "Hard maze",
         "hard-maze",
-        "Corrected radar, at most 50 generations of 100 and 30 s.",
+        "Corrected radar, at most 50 generations of 100.",
         population=100,
         generations=50,
-        seconds=30,
     ),
 }
 
