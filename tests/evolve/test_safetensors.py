@@ -1,5 +1,6 @@
 """Arrays as large as the memory, in a format that others read."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -36,7 +37,9 @@ def test_it_is_read_by_the_package_and_by_us(tmp_path_factory, arrays, text) -> 
             assert found[name].tobytes() == array.tobytes()
     assert map_safetensors(path)[1] == {"note": text}
     with safetensors.safe_open(path, "numpy") as file:
-        assert file.metadata() == {"note": text}
+        metadata = file.metadata()
+        assert metadata.pop("sha256")
+        assert metadata == {"note": text}
 
 
 def test_arrays_are_read_when_they_are_looked_at(tmp_path) -> None:
@@ -50,12 +53,34 @@ def test_arrays_are_read_when_they_are_looked_at(tmp_path) -> None:
     assert not found.flags.writeable
 
 
+def test_a_flipped_bit_is_noticed(tmp_path) -> None:
+    arrays = {"a": np.arange(5.0), "b": np.arange(3, dtype=np.int32)}
+    content = b"".join(safetensors_pieces(arrays, {"note": "x"}))
+    path = tmp_path / "file"
+    for place in range(8 * len(content)):
+        changed = bytearray(content)
+        changed[place // 8] ^= 1 << place % 8
+        path.write_bytes(changed)
+        try:
+            found, metadata = map_safetensors(path)
+        except (ValueError, KeyError, TypeError, AttributeError, MemoryError):
+            continue
+        # the same in other words, such as another case of an escaped letter
+        assert metadata == {"note": "x"}, place
+        for name, array in arrays.items():
+            assert found[name].tobytes() == array.tobytes()
+
+
 def test_what_contradicts_itself_is_refused(tmp_path) -> None:
     path = tmp_path / "file"
 
     def write(entry: dict, data: bytes) -> None:
-        header = json.dumps({"a": entry}).encode()
-        path.write_bytes(len(header).to_bytes(8, "little") + header + data)
+        header: dict = {"__metadata__": {}, "a": entry}
+        digest = hashlib.sha256(json.dumps(header, separators=(",", ":")).encode())
+        digest.update(data)
+        header["__metadata__"] = {"sha256": digest.hexdigest()}
+        text = json.dumps(header).encode()
+        path.write_bytes(len(text).to_bytes(8, "little") + text + data)
 
     entry = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
     write(entry, b"01234567")

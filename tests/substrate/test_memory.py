@@ -72,8 +72,6 @@ def test_what_exceeds_the_budget_is_on_the_disk_and_leaves_nothing_there(
 ) -> None:
     engine, layout = large_engine(), Layout.spread(4, 2)
     folder = tmp_path / "scratch"
-    folder.mkdir()
-    (folder / "left by a killed process").touch()
     num_open = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
     with scratch_in(folder) as scratch:
         assert not folder.exists()
@@ -87,6 +85,13 @@ def test_what_exceeds_the_budget_is_on_the_disk_and_leaves_nothing_there(
     if num_open:
         gc.collect()
         assert len(os.listdir("/proc/self/fd")) <= num_open
+
+
+def test_a_scratch_folder_with_files_of_others_stays(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    with scratch_in(tmp_path):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_networks_on_the_disk_are_joined_and_evaluated_as_others_are(

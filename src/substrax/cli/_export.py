@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..evolve import Best, best_to_safetensors, write_atomically
+from ..evolve import Best, best_to_safetensors, replacing, write_atomically
 from ..network import json_pieces, to_arrays, to_networkx
 
 
@@ -20,7 +20,7 @@ def _write_safetensors(best: Best, path: Path) -> None:
 
 def _write_npz(best: Best, path: Path) -> None:
     # a file, because NumPy would add an ending of its own to a name
-    with open(path, "wb") as file:
+    with replacing(path) as file:
         np.savez(file, allow_pickle=False, **to_arrays(best.network))
 
 
@@ -32,7 +32,8 @@ def _write_graphml(best: Best, path: Path) -> None:
         point = attributes.pop("point")  # GraphML has no pairs
         if point is not None:
             attributes["x"], attributes["y"] = point
-    networkx.write_graphml(graph, path)
+    with replacing(path) as file:
+        networkx.write_graphml(graph, file)
 
 
 WRITERS: dict[str, Callable[[Best, Path], None]] = {

@@ -96,10 +96,6 @@ def resume(arguments: argparse.Namespace) -> int:
     recorded, directory = load_run(arguments.directory)
     experiment = recorded.with_settings(arguments.settings)
     experiment.check_continues(recorded)
-    experiment.build()
-    if experiment.settings() != recorded.settings():
-        with directory.lock():
-            directory.write_config(experiment.to_toml())
     return _go(experiment, directory, arguments)
 
 

@@ -8,7 +8,14 @@ from typing import Any
 from .._resources import Progress
 from .._suggest import suggest
 from ..decoders import AbstractDecoder
-from ..evolve import Callback, Result, RunDirectory, evolve
+from ..evolve import (
+    WITHOUT_EFFECT,
+    Callback,
+    Result,
+    RunDirectory,
+    check_limits,
+    evolve,
+)
 from ..experiments import read_experiment
 from ..neat import NEAT, GenomeData
 from ..problems import AbstractProblem
@@ -43,8 +50,6 @@ _CHANGEABLE = (
     "threads",
     "engine",
 )
-_WITHOUT_EFFECT = ("strategy",)
-"""Settings of decoders that decide about time and memory, never about results."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,6 +134,7 @@ class Experiment:
     def build(self) -> Parts:
         """The objects. Nothing is compiled."""
         _section_errors("run", lambda run: run.resources, self.run)
+        _section_errors("run", lambda run: check_limits(**run.limits), self.run)
         problem = _section_errors("problem", build_problem, self.problem)
         decoder = _section_errors(
             "decoder",
@@ -151,16 +157,13 @@ class Experiment:
     ) -> Result:
         """Runs the experiment; for the arguments see `substrax.evolve.evolve`."""
         parts = self.build()
-        if directory is not None and not isinstance(directory, RunDirectory):
-            directory = RunDirectory.create(
-                directory, seed=self.run.seed, config_text=self.to_toml()
-            )
         return evolve(
             parts.algorithm,
             parts.decoder,
             parts.problem,
             **self.run.limits,
             directory=directory,
+            config_text=self.to_toml(),
             callbacks=callbacks,
             resources=dataclasses.replace(self.run.resources, on_progress=on_progress),
             keep_compiled=keep_compiled,
@@ -170,7 +173,7 @@ class Experiment:
         """Raises if a run of `recorded` cannot go on with these settings."""
         now, then = self.settings(), recorded.settings()
         free = {f"run.{name}" for name in _CHANGEABLE}
-        free |= {f"decoder.{name}" for name in _WITHOUT_EFFECT}
+        free |= set(WITHOUT_EFFECT)
         for key in now.keys() | then.keys():
             if key not in free and now.get(key) != then.get(key):
                 what = (
@@ -178,7 +181,7 @@ class Experiment:
                     if key.startswith(("neat.", "start.")) or key == "run.seed"
                     else "which the fitness of all earlier generations depends on"
                 )
-                changeable = ", ".join((*_CHANGEABLE, *_WITHOUT_EFFECT))
+                changeable = ", ".join((*_CHANGEABLE, *WITHOUT_EFFECT))
                 raise ValueError(
                     f"{key} is {then.get(key)} in this run, {what}; it cannot become "
                     f"{now.get(key)}. A run that goes on may change "

@@ -6,12 +6,16 @@ from ._best import genome_size as genome_size
 from ._checkpoint import DamagedRunError as DamagedRunError
 from ._diagnosis import diagnose as diagnose
 from ._directory import RunDirectory as RunDirectory
+from ._files import refuse_links as refuse_links
+from ._files import replacing as replacing
 from ._files import write_atomically as write_atomically
+from ._identity import WITHOUT_EFFECT as WITHOUT_EFFECT
 from ._lock import RunLockedError as RunLockedError
 from ._lock import lock as lock
 from ._loop import MAX_CACHED_BYTES as MAX_CACHED_BYTES
 from ._loop import Callback as Callback
 from ._loop import Result as Result
+from ._loop import check_limits as check_limits
 from ._loop import evolve as evolve
 from ._record import TIMES as TIMES
 from ._record import GenerationRecord as GenerationRecord

@@ -1,8 +1,9 @@
 """The best genome of a run and its network, as files without time stamps."""
 
 import dataclasses
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from ..neat import NO_LINK, NO_NODE, Genome
 from ..network import Networks, check_network, json_pieces, secured
 from ._safetensors import map_safetensors, safetensors_pieces
 
-FORMAT, VERSION = "substrax-best", 1
+FORMAT, VERSION = "substrax-best", 2
+_PIECE = 1 << 22
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,9 +65,33 @@ def best_to_json(best: Best) -> Iterator[str]:
         "generation": best.generation,
         "genome": genome_to_document(best.genome),
     }
-    yield json.dumps(document).removesuffix("}") + ', "network": '
-    yield from json_pieces(best.network)
-    yield "}\n"
+    text = json.dumps(document).removesuffix("}") + ', "network": '
+    return _with_digest([text], json_pieces(best.network))
+
+
+_DIGEST = ', "sha256": "'
+_DIGEST_SIZE = len(_DIGEST) + 64 + len('"}\n')
+
+
+def _with_digest(*parts: Iterable[str]) -> Iterator[str]:
+    """An object of JSON that was not closed yet, and the digest of it as its end."""
+    digest = hashlib.sha256()
+    for part in parts:
+        for piece in part:
+            digest.update(piece.encode())
+            yield piece
+    yield f'{_DIGEST}{digest.hexdigest()}"}}\n'
+
+
+def check_best_json(path: Path) -> None:
+    """Raises a `ValueError` if the file is not what `best_to_json` wrote."""
+    size, digest = path.stat().st_size - _DIGEST_SIZE, hashlib.sha256()
+    with open(path, "rb") as file:
+        for begin in range(0, max(size, 0), _PIECE):
+            digest.update(file.read(min(_PIECE, size - begin)))
+        end = file.read()
+    if end != f'{_DIGEST}{digest.hexdigest()}"}}\n'.encode():
+        raise ValueError("its checksum is wrong")
 
 
 _NODE_COLUMNS = ("node_activation", "node_bias", "node_rank", "node_point")
@@ -119,10 +145,16 @@ def read_best(path: Path) -> Best:
             genome=_genome(arrays, ids),
             network=_network(arrays, facts, ids),
         )
-    except (KeyError, TypeError, IndexError, json.JSONDecodeError) as error:
+    except _INCOMPLETE as error:
         raise ValueError(f"it is incomplete ({type(error).__name__}: {error})") from (
             error
         )
+
+
+_INCOMPLETE = (
+    KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError,
+    json.JSONDecodeError,
+)  # fmt: skip
 
 
 def _genome(arrays: dict[str, np.ndarray], ids: np.ndarray) -> Genome:

@@ -1,11 +1,11 @@
 """A run's state on disk: arrays in safetensors, and a checksum beside them in JSON."""
 
 import hashlib
-import json
 import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -13,9 +13,12 @@ import safetensors
 import safetensors.numpy
 
 from ._files import write_atomically
+from ._seal import sealed, unsealed
 
-FORMAT, VERSION = "substrax-checkpoint", 1
+FORMAT, VERSION = "substrax-checkpoint", 2
 NUM_KEPT = 2
+NAMES = re.compile(r"(\d{6,})\.(json|safetensors)")
+"""Of files that are ours; whatever else is there is not looked at."""
 
 _log = logging.getLogger("substrax")
 
@@ -55,20 +58,39 @@ def state_from_arrays(like: State, arrays: dict[str, np.ndarray]) -> State:
     return jax.tree_util.tree_unflatten(structure, values)
 
 
+class Checkpoint(NamedTuple):
+    """What a checkpoint says besides the arrays of the state."""
+
+    generation: int
+    """How many are done."""
+    identity: str
+    """The digest of the settings that the results depend on."""
+    metrics: str
+    """The digest of the metrics up to there."""
+
+
 def _paths(folder: Path, generation: int) -> tuple[Path, Path]:
     name = f"{generation:06d}"
     return folder / f"{name}.safetensors", folder / f"{name}.json"
 
 
+def ours(folder: Path) -> dict[Path, int]:
+    """The files of checkpoints, with the generations that they are of."""
+    found = ((path, NAMES.fullmatch(path.name)) for path in folder.iterdir())
+    return {path: int(match[1]) for path, match in found if match is not None}
+
+
 def generations(folder: Path) -> list[int]:
     """Of which numbers of generations there are checkpoints, the newest first."""
-    names = [path.stem for path in folder.glob("*.json")]
-    return sorted((int(n) for n in names if n.isdecimal()), reverse=True)
+    numbers = (
+        number for path, number in ours(folder).items() if path.suffix == ".json"
+    )
+    return sorted(numbers, reverse=True)
 
 
-def write_checkpoint(folder: Path, generation: int, state: Any) -> None:
-    """Keeps the state after `generation` generations, and the one before it."""
-    arrays_path, json_path = _paths(folder, generation)
+def write_checkpoint(folder: Path, checkpoint: Checkpoint, state: Any) -> None:
+    """Keeps the state after some generations, and the one before it."""
+    arrays_path, json_path = _paths(folder, checkpoint.generation)
     data = safetensors.numpy.save(
         {name: np.asarray(x, order="C") for name, x in state_arrays(state).items()}
     )
@@ -76,28 +98,29 @@ def write_checkpoint(folder: Path, generation: int, state: Any) -> None:
     document = {
         "format": FORMAT,
         "version": VERSION,
-        "generation": generation,
+        **checkpoint._asdict(),
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
     }
     # written last: what has this file is complete
-    write_atomically(json_path, json.dumps(document, indent=1) + "\n")
-    prune(folder, generation)
+    write_atomically(json_path, sealed(document))
+    prune(folder, checkpoint.generation)
 
 
 def prune(folder: Path, newest: int) -> None:
     """Deletes all but the last checkpoints up to `newest`; also halves of others."""
     present = [number for number in generations(folder) if number <= newest]
-    kept = {f"{number:06d}" for number in present[:NUM_KEPT]}
-    for path in [*folder.glob("*.json"), *folder.glob("*.safetensors")]:
-        if path.stem not in kept:
+    for path, number in ours(folder).items():
+        if number not in present[:NUM_KEPT]:
             path.unlink()
 
 
-def _read(folder: Path, generation: int, like: Callable[[], State]) -> State:
+def _read(
+    folder: Path, generation: int, like: Callable[[], State]
+) -> tuple[Checkpoint, State]:
     arrays_path, json_path = _paths(folder, generation)
     try:
-        document = json.loads(json_path.read_bytes())
+        document = unsealed(json_path.read_bytes())
         if document["format"] != FORMAT or document["version"] != VERSION:
             raise DamagedRunError(
                 f"its format is {document['format']} {document['version']}, this "
@@ -113,18 +136,25 @@ def _read(folder: Path, generation: int, like: Callable[[], State]) -> State:
             or document["generation"] != generation
         ):
             raise DamagedRunError("its checksum is wrong")
+        checkpoint = Checkpoint(
+            generation, str(document["identity"]), str(document["metrics"])
+        )
         arrays = safetensors.numpy.load(data)
     except OSError as error:
         raise DamagedRunError(f"it cannot be read: {error.strerror}") from error
-    except (KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
-        if isinstance(error, DamagedRunError):
-            raise
+    except (KeyError, TypeError, safetensors.SafetensorError) as error:
         raise DamagedRunError(f"it is incomplete ({error})") from error
-    return state_from_arrays(like(), arrays)
+    except DamagedRunError:
+        raise
+    except ValueError as error:
+        raise DamagedRunError(str(error)) from error
+    return checkpoint, state_from_arrays(like(), arrays)
 
 
-def read_newest(folder: Path, like: Callable[[], State]) -> tuple[int, State] | None:
-    """The newest checkpoint that is intact, with the number of generations done.
+def read_newest(
+    folder: Path, like: Callable[[], State]
+) -> tuple[Checkpoint, State] | None:
+    """The newest checkpoint that is intact.
 
     None if there never was one. One that is damaged is reported to the log and passed
     over; if all are, that is an error.
@@ -132,7 +162,7 @@ def read_newest(folder: Path, like: Callable[[], State]) -> tuple[int, State] | 
     present = generations(folder)
     for generation in present:
         try:
-            return generation, _read(folder, generation, like)
+            return _read(folder, generation, like)
         except DamagedRunError as error:
             _log.warning(
                 "the checkpoint after %d generations (%s) is damaged: %s.",

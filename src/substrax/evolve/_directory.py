@@ -12,26 +12,46 @@ A process may be killed between any two writes. The newest intact checkpoint say
 the run stands; metrics behind it are cut off, and the best files are made anew from it.
 """
 
-import json
+import logging
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from . import _checkpoint
-from ._best import Best, best_to_json, best_to_safetensors, read_best
-from ._checkpoint import DamagedRunError
-from ._facts import gather_facts
-from ._files import remove_temporaries, write_atomically
+from ._best import (
+    Best,
+    best_to_json,
+    best_to_safetensors,
+    check_best_json,
+    read_best,
+)
+from ._checkpoint import Checkpoint, DamagedRunError
+from ._facts import check_facts, gather_facts
+from ._files import (
+    is_temporary_of,
+    refuse_links,
+    remove_temporaries,
+    sync_folder,
+    write_atomically,
+)
+from ._identity import difference, digest_of
 from ._lock import lock
+from ._metrics import Metrics, read_lines
 from ._record import StopReason
+from ._seal import sealed, unsealed
 
 State = TypeVar("State")
 
 FACTS, CONFIG, METRICS = "run.json", "config.toml", "metrics.jsonl"
 BEST, BEST_ARRAYS = "best.json", "best.safetensors"
-LOCK, CHECKPOINTS, SCRATCH = ".lock", "checkpoints", "scratch"
+LOCK, CHECKPOINTS, SCRATCH, REPORT = ".lock", "checkpoints", "scratch", "report"
+FILES = (FACTS, CONFIG, METRICS, BEST, BEST_ARRAYS)
+_TEMPORARY_OF = re.compile("|".join(map(re.escape, FILES)))
+
+_log = logging.getLogger("substrax")
 
 
 class RunDirectory:
@@ -39,6 +59,7 @@ class RunDirectory:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self._metrics = Metrics(self.path / METRICS)
         if not (self.path / FACTS).is_file():
             what = "holds no run" if self.path.is_dir() else "does not exist"
             raise ValueError(
@@ -46,6 +67,10 @@ class RunDirectory:
                 "start a run with `substrax run EXPERIMENT --out "
                 f"{self.path}`."
             )
+        names = (*FILES, LOCK, CHECKPOINTS, SCRATCH, REPORT)
+        refuse_links(self.path / name for name in names)
+        if (self.path / CHECKPOINTS).is_dir():
+            refuse_links(_checkpoint.ours(self.path / CHECKPOINTS))
 
     @staticmethod
     def create(
@@ -57,6 +82,7 @@ class RunDirectory:
         """
         folder = Path(path)
         check_unused(folder)
+        refuse_links(folder / name for name in (LOCK, CHECKPOINTS, CONFIG))
         folder.mkdir(parents=True, exist_ok=True)
         (folder / CHECKPOINTS).mkdir(exist_ok=True)
         with lock(folder / LOCK):
@@ -64,8 +90,7 @@ class RunDirectory:
             if config_text:
                 write_atomically(folder / CONFIG, config_text)
             # written last: what has this file is a run
-            facts = json.dumps(gather_facts(seed), indent=1)
-            write_atomically(folder / FACTS, facts + "\n")
+            write_atomically(folder / FACTS, sealed(gather_facts(seed)))
         return RunDirectory(folder)
 
     def __repr__(self) -> str:
@@ -75,12 +100,29 @@ class RunDirectory:
 
     def facts(self) -> dict[str, Any]:
         """The content of `run.json`: seed, versions, device, start, why it stopped."""
-        return json.loads((self.path / FACTS).read_text())
+        path = self.path / FACTS
+        try:
+            facts = unsealed(path.read_bytes())
+            check_facts(facts)
+        except ValueError as error:
+            raise DamagedRunError(
+                f"{path} cannot be used: {error}. Put the file back as it was. If that "
+                f"is not possible, `substrax run {self.path / CONFIG} --out NEW` does "
+                "the same again from the start, with the same result."
+            ) from error
+        return facts
 
     def stop_reason(self) -> StopReason | None:
         """Why the run stopped; None while it goes on, or if it was killed."""
-        reason = self.facts().get("stopped")
-        return None if reason is None else StopReason(reason)
+        reason = self.facts()["stopped"]
+        try:
+            return None if reason is None else StopReason(reason)
+        except ValueError:  # one that a later release knows
+            return StopReason.CALLBACK
+
+    def error(self) -> str | None:
+        """The sentence of the error that ended the run, if one did."""
+        return self.facts().get("error")
 
     def config_text(self) -> str:
         """The resolved configuration; empty if the run was not made from one."""
@@ -88,19 +130,30 @@ class RunDirectory:
         return path.read_text() if path.exists() else ""
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The lines of `metrics.jsonl`, one for each generation.
+        """The records of `metrics.jsonl`, one for each generation.
 
-        A last line that is still being written is left out.
+        A last line that is still being written is left out, and so are damaged ones.
         """
-        return [line for _, line in self._metrics_lines()]
+        return read_lines(self.path / METRICS).records
+
+    def damaged_lines(self) -> list[int]:
+        """Numbers of lines of `metrics.jsonl`, from 1, that cannot be used."""
+        return read_lines(self.path / METRICS).damaged
 
     def best(self) -> Best | None:
         """The best genome so far with its network; None if there is none yet."""
-        path = self.path / BEST_ARRAYS
-        if not path.exists():
+        if not (self.path / BEST_ARRAYS).exists():
             return None
+        # In this order: they are written in the other, and may be replaced meanwhile.
+        self._checked(BEST, check_best_json)
+        return self._checked(BEST_ARRAYS, read_best)
+
+    def _checked(self, name: str, read: Callable[[Path], Any]) -> Any:
+        path = self.path / name
         try:
-            return read_best(path)
+            return read(path)
+        except FileNotFoundError:
+            return None  # killed before it was written for the first time
         except ValueError as error:
             raise DamagedRunError(
                 f"{path} is damaged: {error}. `substrax resume {self.path}` makes it "
@@ -113,42 +166,79 @@ class RunDirectory:
     def lock(self) -> Iterator[None]:
         """Keeps other processes out; what a killed one left half-written is removed."""
         with lock(self.path / LOCK):
-            remove_temporaries(self.path)
-            remove_temporaries(self.path / CHECKPOINTS)
+            remove_temporaries(self.path, _TEMPORARY_OF)
+            if (self.path / CHECKPOINTS).is_dir():
+                remove_temporaries(self.path / CHECKPOINTS, _checkpoint.NAMES)
             yield
 
     def write_config(self, text: str) -> None:
         """Replaces the configuration (a resumed run may have other limits)."""
         write_atomically(self.path / CONFIG, text)
 
-    def write_stop_reason(self, reason: StopReason | None) -> None:
+    def write_stop_reason(
+        self, reason: StopReason | None, error: str | None = None
+    ) -> None:
         """Notes why the run stopped; None says that it goes on."""
+        stopped = None if reason is None else reason.value
+        self._write_facts(stopped=stopped, error=error)
+
+    def _write_facts(self, **changes: Any) -> None:
         facts = self.facts()
-        noted = None if reason is None else reason.value
-        if facts.get("stopped") != noted:
-            content = json.dumps(facts | {"stopped": noted}, indent=1)
-            write_atomically(self.path / FACTS, content + "\n")
+        if any(facts.get(name) != value for name, value in changes.items()):
+            write_atomically(self.path / FACTS, sealed(facts | changes))
+
+    def claim(self, settings: Mapping[str, Any], checkpoint: Checkpoint | None) -> None:
+        """Notes what the run is when it starts, and refuses to be another one later.
+
+        `settings` are those that results depend on. Both `run.json` and the checkpoint
+        know them; the former can say which one differs.
+        """
+        recorded = self.facts()["settings"]
+        if recorded is None and checkpoint is None:
+            self._write_facts(settings=dict(settings))
+            return
+        what = None if recorded is None else difference(recorded, settings)
+        is_other = checkpoint is not None and checkpoint.identity != digest_of(settings)
+        if what is None and is_other:
+            what = "its checkpoint says so, and run.json does not know which"
+        if what is not None:
+            raise ValueError(
+                f"the run in {self.path} was made with other settings: {what}. Results "
+                "depend on it, so it cannot change within a run: put it back, or start "
+                "a new run with it."
+            )
 
     def append_metrics(self, record: dict[str, Any]) -> None:
         """Adds a line, on the disk before this returns."""
-        with open(self.path / METRICS, "ab") as file:
-            file.write(json.dumps(record, allow_nan=False).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        is_new = not self._metrics.path.exists()
+        self._metrics.append(record)
+        if is_new:
+            sync_folder(self.path)
 
-    def truncate_metrics(self, generations: int) -> list[dict[str, Any]]:
-        """Cuts off the lines of all but the first generations; returns those kept."""
-        kept = self._metrics_lines()[:generations]
-        if len(kept) < generations:
-            raise DamagedRunError(
-                f"{self.path / METRICS} has {len(kept)} intact lines, but the "
-                f"checkpoint is {generations} generations on. Put the file back as it "
-                "was, or start a new run in another directory."
+    def cut_metrics(self, checkpoint: Checkpoint | None) -> list[dict[str, Any]]:
+        """Cuts off the generations that the checkpoint does not know; what is left.
+
+        Lines that are damaged are left out, which is said: they tell what happened, and
+        nothing depends on them.
+        """
+        done = 0 if checkpoint is None else checkpoint.generation
+        kept = self._metrics.cut(done)
+        missing = kept.missing(done)
+        if missing:
+            _log.warning(
+                "%s is damaged: of %d generations %d are lost (%s). The run goes on "
+                "without them; its results do not depend on them.",
+                self.path / METRICS,
+                done,
+                len(missing),
+                ", ".join(map(str, missing[:5])) + (" ..." if missing[5:] else ""),
             )
-        path = self.path / METRICS
-        if path.exists():
-            os.truncate(path, kept[-1][0] if kept else 0)
-        return [line for _, line in kept]
+        elif checkpoint is not None and checkpoint.metrics != self._metrics.digest:
+            _log.warning(
+                "%s is not what this run wrote, or has lost lines before.",
+                self.path / METRICS,
+            )
+        return kept.records
 
     def write_best(self, best: Best | None) -> None:
         """Replaces the best files; None removes them."""
@@ -159,39 +249,32 @@ class RunDirectory:
         write_atomically(self.path / BEST_ARRAYS, best_to_safetensors(best))
         write_atomically(self.path / BEST, best_to_json(best))
 
-    def write_checkpoint(self, generation: int, state: Any) -> None:
+    def write_checkpoint(
+        self, generation: int, state: Any, settings: Mapping[str, Any]
+    ) -> None:
         """Keeps the state after `generation` generations, and the one before."""
-        _checkpoint.write_checkpoint(self.path / CHECKPOINTS, generation, state)
+        said = Checkpoint(generation, digest_of(settings), self._metrics.digest)
+        _checkpoint.write_checkpoint(self.path / CHECKPOINTS, said, state)
 
-    def read_checkpoint(self, like: Callable[[], State]) -> tuple[int, State] | None:
-        """The newest intact checkpoint: generations done, state. None without any.
+    def read_checkpoint(
+        self, like: Callable[[], State]
+    ) -> tuple[Checkpoint, State] | None:
+        """The newest intact checkpoint and its state. None without any.
 
         `like` gives a state of the same kind, or its shapes, if there is a checkpoint.
         """
         folder = self.path / CHECKPOINTS
-        found = _checkpoint.read_newest(folder, like)
-        if found is not None:
-            # damaged ones that are newer, and what a killed process did not delete
-            _checkpoint.prune(folder, found[0])
-        return found
+        if not folder.is_dir():
+            raise DamagedRunError(
+                f"{folder} is gone, and with it where the run stood. To start anew, "
+                f"with the same result, use `substrax run {self.path / CONFIG} --out "
+                "NEW_DIRECTORY`; to go on, put the folder back."
+            )
+        return _checkpoint.read_newest(folder, like)
 
-    def _metrics_lines(self) -> list[tuple[int, dict[str, Any]]]:
-        """Each intact line, with the number of bytes up to its end."""
-        path = self.path / METRICS
-        if not path.exists():
-            return []
-        lines = []
-        end = 0
-        for number, line in enumerate(path.read_bytes().splitlines(keepends=True)):
-            end += len(line)
-            try:
-                values = json.loads(line) if line.endswith(b"\n") else None
-            except ValueError:
-                values = None
-            if not isinstance(values, dict) or values.get("generation") != number:
-                break
-            lines.append((end, values))
-        return lines
+    def prune_checkpoints(self, newest: int) -> None:
+        """Removes damaged ones that are newer, and what a killed process left."""
+        _checkpoint.prune(self.path / CHECKPOINTS, newest)
 
 
 def check_unused(folder: Path) -> None:
@@ -205,7 +288,7 @@ def check_unused(folder: Path) -> None:
         raise ValueError(f"{folder} is a file. Choose another directory with --out.")
     ours = {LOCK, CHECKPOINTS, CONFIG}
     others = {p.name for p in folder.iterdir()} - ours if folder.exists() else set()
-    others = {name for name in others if not name.endswith(".tmp")}
+    others = {name for name in others if not is_temporary_of(name, _TEMPORARY_OF)}
     if others:
         raise ValueError(
             f"{folder} is not empty (it holds {min(others)}). Choose a new directory "

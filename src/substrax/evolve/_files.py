@@ -1,31 +1,103 @@
 """Writing files so that a reader finds the old one or the new one, never a part."""
 
+import contextlib
 import os
-from collections.abc import Iterable
+import re
+import secrets
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 TEMPORARY = ".tmp"
+_TEMPORARY_NAME = re.compile(r"(?P<name>.+)\.[0-9a-f]{8}\.tmp")
 
 Piece = bytes | memoryview | str
 
 
 def write_atomically(path: Path, content: Piece | Iterable[Piece]) -> None:
-    """Writes beside the file, then puts it in its place.
-
-    The content, which may come in pieces, reaches the disk before the name does: after
-    a power failure, too, the file is either the old one or the new one.
-    """
+    """Replaces a file by content that may come in pieces; see `replacing`."""
     pieces = [content] if isinstance(content, Piece) else content
-    temporary = path.with_name(path.name + TEMPORARY)
-    with open(temporary, "wb") as file:
+    with replacing(path) as file:
         for piece in pieces:
             file.write(piece.encode() if isinstance(piece, str) else piece)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
 
 
-def remove_temporaries(folder: Path) -> None:
-    """What a process that was killed while writing has left behind."""
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to that takes the place of `path` once it is complete.
+
+    Content and name reach the disk in this order: after a power failure, too, the file
+    is either the old one or the new one. Whatever goes wrong, nothing is left behind.
+    What is no ordinary file, such as a device or a pipe, is written to directly, and
+    where a link leads to a file, that file is replaced and not the link.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            with open(target, "wb") as file:
+                yield file
+            return
+        temporary, descriptor = _new_file(target)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(target.parent)
+    except OSError as error:
+        # A full disk is told without saying what was being written.
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+def _new_file(target: Path) -> tuple[Path, int]:
+    """A file beside the target that did not exist, with the user's usual rights."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    while True:
+        name = f"{target.name}.{secrets.token_hex(4)}{TEMPORARY}"
+        temporary = target.with_name(name)
+        with contextlib.suppress(FileExistsError):
+            return temporary, os.open(temporary, flags, 0o666)
+
+
+def sync_folder(folder: Path) -> None:
+    """New names in a folder reach the disk before this returns."""
+    if os.name != "posix":  # elsewhere folders cannot be opened
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        # Some file systems know no such thing, and need none.
+        with contextlib.suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_temporaries(folder: Path, names: re.Pattern[str]) -> None:
+    """What a process that was killed while it wrote files of these names has left."""
     for path in folder.glob("*" + TEMPORARY):
-        path.unlink(missing_ok=True)
+        is_file = path.is_file() and not path.is_symlink()
+        if is_file and is_temporary_of(path.name, names):
+            path.unlink(missing_ok=True)
+
+
+def is_temporary_of(name: str, names: re.Pattern[str]) -> bool:
+    """Whether a file of this name is one that `replacing` makes for such names."""
+    found = _TEMPORARY_NAME.fullmatch(name)
+    return found is not None and names.fullmatch(found["name"]) is not None
+
+
+def refuse_links(paths: Iterable[Path]) -> None:
+    """Raises if one of these is a symbolic link: who writes there writes elsewhere."""
+    for path in paths:
+        if path.is_symlink():
+            raise ValueError(
+                f"{path} is a symbolic link. A run reads and writes within its own "
+                "directory only: put what the link leads to in its place, or give the "
+                "directory itself another place (that may be a link)."
+            )

@@ -40,7 +40,9 @@ def lock(path: Path) -> Iterator[None]:
     leaves nothing behind. The file itself stays: deleting it would let two processes
     lock two files of the same name.
     """
-    with open(path, "a+") as file:
+    # Not by way of a link, which would lead to a file of somebody else's.
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(os.open(path, flags, 0o666), "a+") as file:
         if not _try_lock(file):
             file.seek(0)
             holder = file.read().strip() or "another process"

@@ -1,9 +1,14 @@
 """The one loop: ask, decode, evaluate, tell; and the reasons to stop."""
 
+import contextlib
 import dataclasses
+import functools
+import math
 import os
+import reprlib
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +26,7 @@ from ._best import Best
 from ._compile_clock import compile_seconds
 from ._compiler import Compiled
 from ._directory import SCRATCH, RunDirectory
+from ._identity import identity_of
 from ._record import GenerationRecord, StopReason, make_record
 
 Callback = Callable[[GenerationRecord], "bool | StopReason | None"]
@@ -92,6 +98,7 @@ def evolve(
     patience: int | None = None,
     callbacks: Iterable[Callback] = (),
     directory: RunDirectory | str | os.PathLike[str] | None = None,
+    config_text: str = "",
     checkpoint_every: int = 1,
     max_cached_bytes: int = MAX_CACHED_BYTES,
     resources: Resources | None = None,
@@ -112,7 +119,9 @@ def evolve(
     - `target`: a fitness that is enough; None takes the problem's own.
     - `callbacks`: each is given the record of a generation and may end the run.
     - `directory`: a path where a run directory is to be made, or a `RunDirectory`,
-      whose run is continued from its last checkpoint.
+      whose run is continued from its last checkpoint. It is refused if anything that
+      the results depend on has changed.
+    - `config_text`: the configuration to be kept in the directory.
     - `checkpoint_every`: generations from one checkpoint to the next.
     - `max_cached_bytes`: how much memory networks may take that are kept for genomes
       that come again (see `NetworkCache`); 0 keeps none. It changes time, never
@@ -129,7 +138,13 @@ def evolve(
         seconds,
         patience,
     )
-    _check(algorithm, decoder, problem, limits, checkpoint_every, max_cached_bytes)
+    _check(algorithm, decoder)
+    check_limits(
+        seed,
+        **dataclasses.asdict(limits),
+        checkpoint_every=checkpoint_every,
+        max_cached_bytes=max_cached_bytes,
+    )
     if keep_compiled:
         use_cache()
     cache = NetworkCache(max_cached_bytes)
@@ -146,22 +161,20 @@ def evolve(
     if directory is None:
         return run.go(run.start(), [], None, checkpoint_every)
     if not isinstance(directory, RunDirectory):
-        directory = RunDirectory.create(directory, seed=seed)
+        directory = RunDirectory.create(directory, seed=seed, config_text=config_text)
     with directory.lock(), scratch_in(directory.path / SCRATCH) as scratch:
         if run.resources.scratch is None:
             run.resources = dataclasses.replace(run.resources, scratch=scratch)
-        state, history = run.restore(directory)
-        return run.go(state, history, directory, checkpoint_every)
+        state, history = run.restore(directory, config_text)
+        try:
+            return run.go(state, history, directory, checkpoint_every)
+        except Exception as error:
+            with contextlib.suppress(OSError, ValueError):  # the first one matters
+                directory.write_stop_reason(StopReason.ERROR, _sentence(error))
+            raise
 
 
-def _check(
-    algorithm: NEAT,
-    decoder: AbstractDecoder,
-    problem: AbstractProblem,
-    limits: _Limits,
-    checkpoint_every: int,
-    max_cached_bytes: int,
-) -> None:
+def _check(algorithm: NEAT, decoder: AbstractDecoder) -> None:
     config = algorithm.config
     if not config.maximise:
         raise ValueError(
@@ -177,15 +190,50 @@ def _check(
                 f"NEAT's genomes have {name}={has}, but the decoder reads genomes with "
                 f"{wants}. Set NEATConfig.{name} to {wants}."
             )
-    for name, value, least in (
-        ("generations", limits.generations, 0),
-        ("seconds", limits.seconds, 0),
-        ("patience", limits.patience, 1),
-        ("checkpoint_every", checkpoint_every, 1),
-        ("max_cached_bytes", max_cached_bytes, 0),
-    ):
-        if value is not None and value < least:
-            raise ValueError(f"{name} is {value}. Choose at least {least}.")
+
+
+MOST_SEED = (1 << 32) - 1
+"""JAX makes its keys of 32 bits: a larger seed would be another one's run."""
+
+
+def check_limits(
+    seed: int,
+    generations: int,
+    target: float | None,
+    seconds: float | None,
+    patience: int | None,
+    checkpoint_every: int,
+    max_cached_bytes: int,
+) -> None:
+    """Raises a `ValueError` for a seed or a limit that makes no sense."""
+    counts: tuple[tuple[str, Any, int, int], ...] = (
+        ("seed", seed, 0, MOST_SEED),
+        ("generations", generations, 0, _MOST_COUNT),
+        ("patience", patience, 1, _MOST_COUNT),
+        ("checkpoint_every", checkpoint_every, 1, _MOST_COUNT),
+        ("max_cached_bytes", max_cached_bytes, 0, _MOST_BYTES),
+    )
+    for name, value, least, most in counts:
+        if value is None and name == "patience":
+            continue
+        if not isinstance(value, int | np.integer) or isinstance(value, bool):
+            wanted = "Give a whole number"
+        elif value < least:
+            wanted = f"Choose at least {least}"
+        elif value > most:
+            wanted = f"Choose at most {most}"
+        else:
+            continue
+        raise ValueError(f"{name} is {reprlib.repr(value)}. {wanted}.")
+    for name, value in (("target", target), ("seconds", seconds)):
+        if value is not None and math.isnan(value):
+            raise ValueError(f"{name} is NaN, which nothing can be compared with.")
+    if seconds is not None and seconds < 0:
+        raise ValueError(f"seconds is {seconds}. Choose at least 0.")
+
+
+_MOST_COUNT = (1 << 31) - 1
+_MOST_BYTES = (1 << 63) - 1
 
 
 def _first_state(algorithm: NEAT, key: Key[Array, ""]) -> NEATState:
@@ -226,6 +274,11 @@ class _Run:
         self.cache, self.resources = cache, resources
         self.key_init, self.key_run = jax.random.split(jax.random.key(seed))
 
+    @functools.cached_property
+    def settings(self) -> dict[str, Any]:
+        """All that the results depend on."""
+        return identity_of(self.algorithm, self.decoder, self.problem, self.seed)
+
     def tell(
         self, state: NEATState, fitness: Array, *, key: Key[Array, ""]
     ) -> tuple[NEATState, NEATInfo]:
@@ -236,7 +289,7 @@ class _Run:
         return _init(self.algorithm, self.key_init)
 
     def restore(
-        self, directory: RunDirectory
+        self, directory: RunDirectory, config_text: str
     ) -> tuple[NEATState, list[GenerationRecord]]:
         """Where the run in this directory stands; its files are made to agree."""
         recorded = directory.facts()["seed"]
@@ -248,15 +301,15 @@ class _Run:
         found = directory.read_checkpoint(
             lambda: jax.eval_shape(_first_state, self.algorithm, self.key_init)
         )
-        done, state = (0, self.start()) if found is None else found
-        size = state.population.node_id.shape[0]
-        if size != self.algorithm.config.population_size:
-            raise ValueError(
-                f"the run in {directory.path} has a population of {size}, not "
-                f"{self.algorithm.config.population_size}; that cannot be changed."
-            )
+        checkpoint, state = (None, self.start()) if found is None else found
+        # Until here nothing was written; from here on all agrees.
+        directory.claim(self.settings, checkpoint)
+        if checkpoint is not None:
+            directory.prune_checkpoints(checkpoint.generation)
+        if config_text and config_text != directory.config_text():
+            directory.write_config(config_text)
         directory.write_stop_reason(None)
-        lines = directory.truncate_metrics(done)
+        lines = directory.cut_metrics(checkpoint)
         directory.write_best(self.best_of(state))
         return state, [GenerationRecord.from_dict(line) for line in lines]
 
@@ -285,14 +338,10 @@ class _Run:
         num_hits = self.cache.num_hits
         genomes = self.algorithm.ask(state)
         networks = self.cache.decode(self.decoder, genomes, self.resources)
-        fitness = np.asarray(
-            self.problem.fitness(networks, key=key_fitness, resources=self.resources)
+        fitness = checked_fitness(
+            self.problem.fitness(networks, key=key_fitness, resources=self.resources),
+            len(networks),
         )
-        if fitness.shape != (len(networks),):
-            raise ValueError(
-                f"the problem's fitness has the shape {fitness.shape}; it needs one "
-                f"number for each of the {len(networks)} networks."
-            )
         next_state, info = tell_growing(
             self.algorithm,
             state,
@@ -347,7 +396,8 @@ class _Run:
             reason = reason or asked
             is_due = reason is not None or int(state.generation) % checkpoint_every == 0
             if directory is not None and is_due:
-                directory.write_checkpoint(int(state.generation), state)
+                number = int(state.generation)
+                directory.write_checkpoint(number, state, self.settings)
         if directory is not None:
             directory.write_stop_reason(reason)
         return Result(
@@ -360,6 +410,47 @@ class _Run:
             state=state,
             history=tuple(history),
         )
+
+
+def checked_fitness(value: Any, num: int) -> np.ndarray:
+    """What a problem said, as an array of numbers; or a sentence on what it is."""
+    wanted = f"it needs one number for each of the {num} networks."
+    if value is None:
+        raise ValueError(f"the problem's fitness is None (no `return`?); {wanted}")
+    if np.ma.isMaskedArray(value):
+        raise ValueError(
+            "the problem's fitness is a masked array; fill it, with NaN for networks "
+            "that failed (numpy.ma.filled)."
+        )
+    try:
+        fitness = np.asarray(value)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(f"the problem's fitness is no array; {wanted}") from error
+    if fitness.shape != (num,):
+        raise ValueError(
+            f"the problem's fitness has the shape {fitness.shape}; {wanted}"
+        )
+    if not (np.issubdtype(fitness.dtype, np.number) or fitness.dtype == np.bool_) or (
+        np.issubdtype(fitness.dtype, np.complexfloating)
+        or np.issubdtype(fitness.dtype, np.timedelta64)
+    ):
+        raise ValueError(f"the problem's fitness is of type {fitness.dtype}; {wanted}")
+    fitness = fitness.astype(np.float64)
+    too_large = np.isfinite(fitness) & (np.abs(fitness) > _MOST_FITNESS)
+    if too_large.any():
+        raise ValueError(
+            f"the problem's fitness has {fitness[too_large][0]:g}, which is beyond the "
+            f"{_MOST_FITNESS:.3g} that NEAT's numbers of 32 bits hold; divide it."
+        )
+    return fitness
+
+
+_MOST_FITNESS = float(np.finfo(np.float32).max)
+
+
+def _sentence(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 500 else f"{text[:497]}..."
 
 
 def _seconds(history: Sequence[GenerationRecord]) -> float:

@@ -3,6 +3,8 @@
 import dataclasses
 import enum
 import math
+import reprlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ class StopReason(enum.Enum):
     PATIENCE = "patience"
     CALLBACK = "callback"
     INTERRUPTED = "interrupted"
+    ERROR = "error"
 
     @property
     def sentence(self) -> str:
@@ -34,6 +37,7 @@ _SENTENCES = {
     StopReason.PATIENCE: "the best fitness had not improved for as long as was allowed",
     StopReason.CALLBACK: "a callback asked for it",
     StopReason.INTERRUPTED: "it was interrupted",
+    StopReason.ERROR: "of an error",
 }
 
 TIMES = ("seconds", "compile_seconds", "num_cached")
@@ -59,7 +63,7 @@ class GenerationRecord:
     generation: int
     best_fitness: float | None
     best_ever: float | None
-    mean_fitness: float
+    mean_fitness: float | None
     num_species: int
     species_size: tuple[dict[str, int], ...]
     mean_genome_nodes: float
@@ -84,9 +88,46 @@ class GenerationRecord:
 
     @staticmethod
     def from_dict(values: dict[str, Any]) -> "GenerationRecord":
-        """From one line of `metrics.jsonl`."""
+        """From one line of `metrics.jsonl`; a `ValueError` names what does not fit."""
+        fields = {field.name: field for field in dataclasses.fields(GenerationRecord)}
+        for name, field in fields.items():
+            if name not in values and field.default is dataclasses.MISSING:
+                raise ValueError(f"a record of metrics has no {name}.")
+        for name, value in values.items():
+            if name not in fields:
+                raise ValueError(f"a record of metrics has an unknown entry {name!r}.")
+            if not _KINDS[fields[name].type](value):
+                raise ValueError(
+                    f"{name} of a record of metrics is {reprlib.repr(value)}."
+                )
         species_size = tuple(values["species_size"])
         return GenerationRecord(**{**values, "species_size": species_size})
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _are_species(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(
+        isinstance(entry, dict)
+        and entry.keys() == {"id", "size"}
+        and all(map(_is_whole, entry.values()))
+        for entry in value
+    )
+
+
+_KINDS: dict[Any, Callable[[Any], bool]] = {
+    int: _is_whole,
+    float: _is_number,
+    float | None: lambda value: value is None or _is_number(value),
+    tuple[dict[str, int], ...]: _are_species,
+}
+"""How the values of each type of field are told."""
 
 
 def finite_or_none(value: Any) -> float | None:
@@ -114,7 +155,7 @@ def make_record(
         generation=int(info.generation),
         best_fitness=finite_or_none(info.best_fitness),
         best_ever=finite_or_none(next_state.best_score),
-        mean_fitness=float(info.mean_fitness),
+        mean_fitness=_mean(fitness),
         num_species=num_species,
         species_size=tuple(
             {"id": i, "size": n} for i, n in zip(ids, sizes, strict=True)
@@ -136,8 +177,20 @@ def make_record(
     )
 
 
+def _numbers(fitness: np.ndarray) -> np.ndarray:
+    return fitness[np.isfinite(fitness)].astype(np.float64)
+
+
+def _mean(fitness: np.ndarray) -> float | None:
+    numbers = _numbers(fitness)
+    if not numbers.size:
+        return None
+    # The sum of the largest would overflow; their mean does not.
+    return finite_or_none((numbers / numbers.size).sum())
+
+
 def _spread(fitness: np.ndarray) -> float | None:
-    numbers = fitness[np.isfinite(fitness)].astype(np.float64)
+    numbers = _numbers(fitness)
     if not numbers.size:
         return None
     if numbers.min() == numbers.max():  # whatever rounding makes of their mean

@@ -4,6 +4,7 @@ The package of that name holds a whole file in memory, several times over. The f
 simple: eight bytes with the length of a header, the header in JSON, the arrays.
 """
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -19,14 +20,14 @@ _TYPES = {
     "I16": np.int16, "U16": np.uint16, "I8": np.int8, "U8": np.uint8, "BOOL": np.bool_,
 }  # fmt: skip
 _NAMES = {np.dtype(kind): name for name, kind in _TYPES.items()}
-_METADATA = "__metadata__"
+_METADATA, _DIGEST = "__metadata__", "sha256"
 _PIECE = 1 << 22
 
 
 def safetensors_pieces(
     arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]
 ) -> Iterator[bytes | memoryview]:
-    """The content of a file, piece by piece."""
+    """The content of a file, piece by piece. Its metadata have its digest, too."""
     # wide types first, so that each array lies where its type may begin
     order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
     header: dict[str, object] = {_METADATA: dict(metadata)}
@@ -37,23 +38,46 @@ def safetensors_pieces(
         kind = _NAMES[array.dtype]
         shape = list(array.shape)
         header[name] = {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
-    text = json.dumps(header, separators=(",", ":")).encode()
+    digest = hashlib.sha256(_packed(header))
+    for name in order:
+        for piece in _pieces(arrays[name]):
+            digest.update(piece)
+    header[_METADATA] = {**metadata, _DIGEST: digest.hexdigest()}
+    text = _packed(header)
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little") + text
     for name in order:
-        data = np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8)
-        for begin in range(0, data.size, _PIECE):
-            yield data[begin : begin + _PIECE].data
-            forget_pages(data)
+        yield from _pieces(arrays[name])
+
+
+def _packed(header: Mapping[str, object]) -> bytes:
+    return json.dumps(header, separators=(",", ":")).encode()
+
+
+def _pieces(array: np.ndarray) -> Iterator[memoryview]:
+    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    for begin in range(0, data.size, _PIECE):
+        yield data[begin : begin + _PIECE].data
+        forget_pages(data)
 
 
 def map_safetensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays of a file, read when they are looked at, and its metadata."""
+    """The arrays of a file, read when they are looked at, and its metadata.
+
+    The whole file is read once, to compare it with the digest in its metadata.
+    """
     content = np.memmap(path, np.uint8, "r").view(np.ndarray)
     length = int.from_bytes(content[:8].tobytes(), "little")
     header = json.loads(content[8 : 8 + length].tobytes())
-    metadata = header.pop(_METADATA, {})
+    metadata = header[_METADATA]
+    recorded = metadata.pop(_DIGEST)
     data = content[8 + length :]
+    digest = hashlib.sha256(_packed(header))
+    for piece in _pieces(data):
+        digest.update(piece)
+    if digest.hexdigest() != recorded:
+        raise ValueError("its checksum is wrong")
+    del header[_METADATA]
     arrays = {}
     for name, entry in header.items():
         begin, end = entry["data_offsets"]

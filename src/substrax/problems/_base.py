@@ -57,6 +57,11 @@ class AbstractProblem(abc.ABC):
     def measures(self, network: Networks) -> dict[str, float]:
         """What else can be said about one network: accuracy, test AUC and the like."""
 
+    def data_digest(self) -> dict[str, str]:
+        """What a fitness depends on that the fields do not tell, such as the content of
+        a file: digests by name. A run is not continued when they have changed."""
+        return {}
+
     @property
     def num_inputs(self) -> int:
         return len(self.layout.inputs)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import hashlib
 from typing import ClassVar
 
 import numpy as np
@@ -114,6 +115,14 @@ class Panel(AbstractProblem):
             is_ranked=self.is_ranked,
             has_returns=self.has_returns,
         )
+
+    def data_digest(self) -> dict[str, str]:
+        if self.path is None:
+            return {}
+        digest = hashlib.sha256()
+        for array in (self.data.features, self.data.target, self.data.period):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return {"data": digest.hexdigest()[:32]}
 
     @functools.cached_property
     def layout(self) -> Layout:

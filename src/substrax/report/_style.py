@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..evolve import replacing
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
@@ -110,10 +112,12 @@ def save_figure(figure: "Figure", path: Path | str) -> list[Path]:
     with style():
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # as it is now, for both
-        figure.savefig(files[0], dpi=DPI, metadata={"Software": None})
-        figure.savefig(
-            files[1], dpi=DPI, metadata={"Date": None, "Creator": "substrax"}
-        )
+        for file, kind, metadata in (
+            (files[0], "png", {"Software": None}),
+            (files[1], "svg", {"Date": None, "Creator": "substrax"}),
+        ):
+            with replacing(file) as content:
+                figure.savefig(content, format=kind, dpi=DPI, metadata=metadata)
     return files
 
 

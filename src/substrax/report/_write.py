@@ -1,15 +1,20 @@
 """From a run directory to a report."""
 
+import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 from ..decoders import AbstractDecoder
+from ..evolve import refuse_links, write_atomically
 from ..problems import AbstractProblem
 from ._figures import pictures
 from ._page import make_page
 from ._run import Run
 from ._style import require_matplotlib, save_figure
+
+PAGE, MANIFEST = "index.html", "figures.json"
 
 
 def write_report(
@@ -37,19 +42,32 @@ def write_report(
     run = Run.read(directory, decoder, problem)
     folder = run.path / "report"
     figures = folder / "figures"
+    refuse_links((folder, figures, folder / PAGE, folder / MANIFEST))
     figures.mkdir(parents=True, exist_ok=True)
-    for old in (*figures.glob("*.png"), *figures.glob("*.svg")):
-        old.unlink()
+    refuse_links(figures.iterdir())
+    old = _listed(folder / MANIFEST)
     shown = []
     for item in pictures(run):
         shown.append((item, save_figure(item.figure, figures / item.name)))
         if on_step is not None:
             on_step(item.name)
-    path = folder / "index.html"
+    path = folder / PAGE
     # A reader who reloads meanwhile sees the old page or the new one.
-    temporary = folder / "index.html.tmp"
-    temporary.write_text(make_page(run, shown), encoding="utf-8")
-    temporary.replace(path)
+    write_atomically(path, make_page(run, shown))
+    new = sorted(place.name for _, places in shown for place in places)
+    write_atomically(folder / MANIFEST, json.dumps({"figures": new}, indent=1) + "\n")
+    for name in set(old) - set(new):
+        (figures / name).unlink(missing_ok=True)
     if on_step is not None:
         on_step("page")
     return path
+
+
+def _listed(manifest: Path) -> list[str]:
+    """Figures that the report before this one wrote; all others are somebody's."""
+    try:
+        names = json.loads(manifest.read_bytes())["figures"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return []
+    is_name = re.compile(r"[a-z0-9-]+\.(png|svg)").fullmatch
+    return [n for n in names if isinstance(n, str) and is_name(n)]

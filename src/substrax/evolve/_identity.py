@@ -1,0 +1,87 @@
+"""What a run is: all settings that its results depend on, as plain values."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..decoders import AbstractDecoder
+from ..neat import NEAT
+from ..problems import AbstractProblem
+
+WITHOUT_EFFECT = ("decoder.strategy",)
+"""Settings that decide about time and memory, never about results."""
+
+
+def identity_of(
+    algorithm: NEAT, decoder: AbstractDecoder, problem: AbstractProblem, seed: int
+) -> dict[str, Any]:
+    """Settings by dotted names. Arrays and files of data are there as digests,
+    functions by their names."""
+    flat: dict[str, Any] = {"seed": seed}
+    _flatten("neat", algorithm.config, flat)
+    _flatten("start", algorithm.start, flat)
+    _flatten("decoder", decoder, flat)
+    _flatten("problem", problem, flat)
+    for name, value in problem.data_digest().items():
+        flat[f"problem.{name}"] = value
+    for name in WITHOUT_EFFECT:
+        flat.pop(name, None)
+    return flat
+
+
+def digest_of(identity: Mapping[str, Any]) -> str:
+    """One number for all of them."""
+    text = json.dumps(dict(identity), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def difference(then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """The first setting that differs, in words; None if none does."""
+    for name in sorted(then.keys() | now.keys()):
+        if then.get(name) != now.get(name):
+            before, after = _shown(then.get(name)), _shown(now.get(name))
+            return f"{name} was {before} and is {after} now"
+    return None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _flatten(name: str, value: Any, flat: dict[str, Any]) -> None:
+    if value is None or isinstance(value, bool | int | float | str):
+        flat[name] = value
+    elif isinstance(value, np.ndarray | np.generic | jax.Array):
+        array = np.asarray(value)
+        flat[name] = array.item() if array.ndim == 0 else _digest(array)
+    elif dataclasses.is_dataclass(value):
+        flat[name] = type(value).__name__
+        for field in dataclasses.fields(value):
+            _flatten(f"{name}.{field.name}", getattr(value, field.name), flat)
+    elif isinstance(value, Mapping):
+        for key in value:
+            _flatten(f"{name}.{key}", value[key], flat)
+    elif isinstance(value, list | tuple):
+        flat[name] = len(value)
+        for number, part in enumerate(value):
+            _flatten(f"{name}.{number}", part, flat)
+    elif callable(value):
+        kind = getattr(value, "__qualname__", type(value).__qualname__)
+        flat[name] = f"{getattr(value, '__module__', '')}.{kind}"
+    else:
+        flat[name] = type(value).__qualname__
+
+
+def _digest(array: np.ndarray) -> str:
+    if array.dtype.hasobject:
+        content = repr(array.tolist()).encode()
+    else:
+        content = np.ascontiguousarray(array).tobytes()
+    kind = f"{array.dtype.str} {array.shape} ".encode()
+    return "sha256:" + hashlib.sha256(kind + content).hexdigest()[:32]
