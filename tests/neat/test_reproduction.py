@@ -300,3 +300,23 @@ def test_quotas_of_huge_fitnesses_still_select():
     )
     assert int(found.sum()) == 10
     assert int(found[0]) >= 8
+
+
+@pytest.mark.parametrize("kind", ["proportional", "damped"])
+@pytest.mark.parametrize("largest", [10.0, 1e18, 3e38])
+def test_the_fitter_get_more_up_to_the_largest_float(kind, largest):
+    """Neither sums nor differences overflow."""
+    means = np.array([-1.0, 0.5, 1.0, 0.0]) * largest
+    reproduces = jnp.array([True, True, True, False])
+    statistics = _statistics([20, 20, 20, 0], means)
+    mean = statistics.mean_score
+    quota = quotas(_config(60, quota=kind), statistics, reproduces, mean[0], mean[2])
+    assert int(quota.sum()) == 60
+    assert int(quota[2]) > int(quota[1]) > int(quota[0])
+
+
+def test_means_of_the_largest_fitnesses_are_finite():
+    score = jnp.full(50, 3e38, jnp.float32)
+    species = jnp.zeros(50, jnp.int32)
+    statistics = species_statistics(_config(50), _table(1), species, score)
+    np.testing.assert_allclose(float(statistics.mean_score[0]), 3e38, rtol=1e-6)

@@ -35,6 +35,7 @@ from ._reproduction import (
     choose_parents,
     quotas,
     rank_members,
+    safe_scale,
     scores_of,
     species_statistics,
     update_stagnation,
@@ -400,12 +401,15 @@ def _info(
     num_failed = count(is_failed)
     num_valid = is_failed.shape[0] - num_failed
     mean = lambda x: total(x).astype(jnp.float32) / jnp.float32(x.shape[0])
-    sum_fitness = jnp.sum(jnp.where(is_failed, 0.0, fitness))
+    valid_fitness = jnp.where(is_failed, 0.0, fitness)
+    scale = safe_scale(valid_fitness)
+    num = jnp.maximum(num_valid, 1).astype(jnp.float32)
+    mean_fitness = jnp.sum(valid_fitness * scale) / num
     return NEATInfo(
         generation=state.generation,
         best_fitness=fitness[best_index],
         best_index=best_index,
-        mean_fitness=sum_fitness / jnp.maximum(num_valid, 1).astype(jnp.float32),
+        mean_fitness=mean_fitness / scale,
         num_failed=num_failed,
         num_species=num_species,
         species_index=placed.species_index,

@@ -32,6 +32,15 @@ def scores_of(
     return jnp.where(is_failed, below, score), is_failed
 
 
+def safe_scale(*numbers: Float[Array, "..."]) -> Float[Array, ""]:
+    """What to multiply by so that sums and differences of such numbers stay finite.
+
+    1, unless they are huge; a power of two, so that nothing is rounded.
+    """
+    largest = jnp.stack([jnp.max(jnp.abs(x)) for x in numbers]).max()
+    return jnp.where(largest > 1e18, jnp.float32(2.0**-64), jnp.float32(1.0))
+
+
 class SpeciesStatistics(eqx.Module):
     """Per species: members, mean score, and the score that stagnation looks at."""
 
@@ -50,8 +59,9 @@ def species_statistics(
     """Gather the members' scores; a species whose members all failed has -inf."""
     n = table.max_species
     size = jax.ops.segment_sum(jnp.ones_like(species_index), species_index, n)
-    total = jax.ops.segment_sum(score, species_index, n)
-    mean = total / jnp.maximum(size, 1).astype(jnp.float32)
+    scale = safe_scale(score)
+    total = jax.ops.segment_sum(score * scale, species_index, n)
+    mean = total / jnp.maximum(size, 1).astype(jnp.float32) / scale
     kind = config.reproduction.species_fitness
     if kind == "mean":
         judged = mean
@@ -158,14 +168,14 @@ def quotas(
     minimum = jnp.maximum(jnp.asarray(c.min_species_size, jnp.int32), elites)
     minimum = jnp.minimum(minimum, total // count)
     floor = minimum.astype(jnp.float32)
+    scale = safe_scale(worst, best)
+    mean, worst, best = statistics.mean_score * scale, worst * scale, best * scale
     if c.quota == "damped":
-        spread = jnp.maximum(1.0, best - worst)
-        shared = (statistics.mean_score - worst) / spread
+        spread = jnp.maximum(scale, best - worst)
+        shared = (mean - worst) / spread
     else:
-        shared = statistics.mean_score - jnp.minimum(worst, 0.0)
+        shared = mean - jnp.minimum(worst, 0.0)
     shared = jnp.where(reproduces, jnp.maximum(shared, 0.0), 0.0)
-    # The sum of huge fitnesses would overflow, and its reciprocal be flushed to 0.
-    shared = shared * jnp.where(jnp.max(shared) > 1e18, 1e-20, 1.0)
     sum_shared = stable_sum(shared)
     share = shared / jnp.where(sum_shared > 0, sum_shared, 1.0)
 
