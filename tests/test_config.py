@@ -199,7 +199,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
         load_experiment("retna")
     path = tmp_path / "binary.toml"
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=re.escape(str(path)) + " is not valid TOML"):
+    with pytest.raises(ValueError, match=re.escape(str(path)) + " is not a text"):
         load_experiment(path)
     path.write_text(XOR)
     assert load_experiment(path).problem.name == "xor"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from . import _native
 from ._memory import AUTO, open_scratch, read_budget
+from ._types import shown
 
 ENGINES = (AUTO, "native", "device")
 MAX_THREADS = 4096
@@ -66,21 +67,21 @@ class Resources:
             or not 1 <= self.threads <= MAX_THREADS
         ):
             raise ValueError(
-                f"threads is {self.threads!r}; give a whole number of at least 1 and "
-                f"at most {MAX_THREADS}, or None for all cores."
+                f"threads is {shown(self.threads)}; give a whole number of at least 1 "
+                f"and at most {MAX_THREADS}, or None for all cores."
             )
         if self.scratch is not None and not isinstance(self.scratch, Path):
             raise ValueError(
-                f"scratch is {self.scratch!r}; give a folder as a pathlib.Path, or "
-                "None for the system's."
+                f"scratch is {shown(self.scratch)}; give a folder as a pathlib.Path, "
+                "or None for the system's."
             )
         if self.on_progress is not None and not callable(self.on_progress):
             raise ValueError(
-                f"on_progress is {self.on_progress!r}; give a function, or None."
+                f"on_progress is {shown(self.on_progress)}; give a function, or None."
             )
         if self.engine not in ENGINES:
             raise ValueError(
-                f"unknown engine {self.engine!r}: use one of {', '.join(ENGINES)}."
+                f"unknown engine {shown(self.engine)}: use one of {', '.join(ENGINES)}."
             )
 
     @property

@@ -6,7 +6,6 @@ give the same nodes, links, weights and outputs.
 """
 
 import dataclasses
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from ._documents import parse_json, read_text
+from ._types import as_numbers, brief, check_whole, shown
+from .cppn import activation_id
 from .decoders import CPPNReading, es_hyperneat
 from .neat import Genome, genome_from_neat_python
 from .network import Networks, evaluate
@@ -37,12 +39,7 @@ class CaseResult:
 
 def load_cases(path: str | Path) -> list[dict[str, Any]]:
     """The cases of a vector file, with an error in words if it is not one."""
-    try:
-        document = json.loads(Path(path).read_text())
-    except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}.") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not JSON ({error}).") from error
+    document = parse_json(read_text(path), str(path))
     cases = document.get("cases") if isinstance(document, dict) else None
     if not isinstance(cases, list) or not cases:
         raise ValueError(
@@ -55,7 +52,10 @@ def verify_case(
     case: Mapping[str, Any], *, strategy: str = "auto", precision: str = "f64"
 ) -> tuple[str, ...]:
     """How the network of one case differs from what the file says."""
+    if not isinstance(case, Mapping):
+        raise ValueError(f"it is {shown(case)}, but must be a table.")
     parameters = case["params"]
+    check_whole(max_depth=parameters["max_depth"])
     layout = Layout(case["inputs"], case["outputs"])
     decoder = es_hyperneat(
         layout,
@@ -92,8 +92,20 @@ _USUAL = ("identity", "tanh", "sin", "gauss", "sigmoid")
 
 def _activations(cppn: Mapping[str, Any]) -> tuple[str, ...]:
     """A set that most cases share, so that the kernel is compiled once for them."""
-    names = {node["activation"] for node in cppn["nodes"]}
-    return tuple(sorted(names | set(_USUAL)))
+    names = [node["activation"] for node in cppn["nodes"]]
+    for name in names:
+        activation_id(name)
+    return tuple(sorted({*names, *_USUAL}))
+
+
+def _rows(name: str, case: Mapping[str, Any], width: int) -> list[list[float]]:
+    """Rows of numbers that a file expects."""
+    rows = as_numbers(f"{name} must be rows of numbers", case[name], np.float64)
+    if rows.size and (rows.ndim != 2 or rows.shape[1] != width):
+        raise ValueError(
+            f"{name} must be rows of {width} numbers, but have the shape {rows.shape}."
+        )
+    return rows.tolist()
 
 
 def _differences(
@@ -102,14 +114,14 @@ def _differences(
     points = network.node_point
     num_terminals = network.num_inputs + network.num_outputs
     hidden = {tuple(p) for p in points[num_terminals:].tolist()}
-    expected_hidden = {(float(x), float(y)) for x, y in case["hidden"]}
+    expected_hidden = {tuple(row) for row in _rows("hidden", case, 2)}
     ends = np.concatenate(
         [points[network.link_source], points[network.link_target]], axis=1
     )
     links = dict(
         zip(map(tuple, ends.tolist()), network.link_weight.tolist(), strict=True)
     )
-    expected = {tuple(map(float, c[:4])): float(c[4]) for c in case["connections"]}
+    expected = {tuple(row[:4]): row[4] for row in _rows("connections", case, 5)}
     notes = []
     for name, found, wanted in (
         ("nodes", hidden, expected_hidden),
@@ -127,7 +139,7 @@ def _differences(
     settled = case.get("settle_outputs")
     if settled is not None and not notes:
         outputs = evaluate(network, case["settle_inputs"])[0]
-        wanted = np.asarray(settled, np.float64)
+        wanted = as_numbers("settle_outputs must be numbers", settled, np.float64)
         if wanted.shape != outputs.shape:
             raise ValueError(
                 f"settle_outputs has the shape {wanted.shape}, but the network's "
@@ -151,19 +163,21 @@ def verify_file(
     results = []
     for number, case in enumerate(cases):
         name = case.get("case") if isinstance(case, Mapping) else None
-        name = name if isinstance(name, int | str) else number
+        is_name = isinstance(name, int | str) and not isinstance(name, bool)
+        name = brief(name, 60) if is_name and len(shown(name)) <= 60 else number
         try:
             differences = verify_case(case, strategy=strategy, precision=precision)
         except KeyError as error:
             raise ValueError(
-                f"case {name} of {path} is incomplete: {error} is missing."
+                f"case {name} of {path} is incomplete: {brief(error)} is missing."
             ) from error
-        except (TypeError, IndexError, AttributeError) as error:
+        except (TypeError, IndexError, AttributeError, OverflowError) as error:
             raise ValueError(
-                f"case {name} of {path} is damaged ({type(error).__name__}: {error})."
+                f"case {name} of {path} is damaged ({type(error).__name__}: "
+                f"{brief(error)})."
             ) from error
         except ValueError as error:
-            raise ValueError(f"case {name} of {path}: {error}") from error
+            raise ValueError(f"case {name} of {path}: {brief(error, 600)}.") from error
         results.append(CaseResult(name, differences))
         on_case(number + 1, len(cases))
     return results

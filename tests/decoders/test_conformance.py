@@ -20,6 +20,7 @@ from substrax.decoders import (
     emr_hyperneat,
     es_hyperneat,
 )
+from substrax.neat import NEATConfig
 from substrax.network import evaluate
 from substrax.substrate import EMRRule, ESRule, Layout
 
@@ -63,6 +64,19 @@ def test_one_network_for_each_genome(name: str) -> None:
     values = evaluate(networks, samples(decoder))
     assert values.shape == (NUM, 6, networks.num_outputs)
     assert np.isfinite(values).all()
+
+
+@every_decoder
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "sentence"),
+    [(5, 2, "Set NEATConfig.num_outputs to 1"), (4, 1, "num_inputs=4.*with 5")],
+)
+def test_a_neat_with_other_inputs_or_outputs_is_refused(
+    name: str, inputs: int, outputs: int, sentence: str
+) -> None:
+    DECODERS[name].check_config(NEATConfig(num_inputs=5, num_outputs=1))
+    with pytest.raises(ValueError, match=sentence):
+        DECODERS[name].check_config(NEATConfig(num_inputs=inputs, num_outputs=outputs))
 
 
 @every_decoder

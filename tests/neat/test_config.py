@@ -37,6 +37,22 @@ from substrax.neat._reproduction import SpeciesStatistics, quotas
         (lambda: NEATConfig(activation_default="nothing"), "nothing"),
         (lambda: NEATConfig(max_nodes=2), "max_nodes.*at least 3"),
         (lambda: NEATConfig(initial_self_links=True), "feed_forward"),
+        (lambda: NEATConfig(max_nodes=2**40), r"max_nodes.*2\^31 - 1"),
+        (lambda: NEATConfig(max_links=2**20), "max_links.*up to 16384"),
+        (lambda: NEATConfig(population_size=2**33), "population_size must lie"),
+        (lambda: NEATConfig(num_hidden=2**30), "num_hidden.*at most 16384"),
+        (lambda: FloatGeneConfig(maximum=1e308), "maximum must be a number between"),
+        (lambda: FloatGeneConfig(init_stdev=float("nan")), "init_stdev must be"),
+        (lambda: FloatGeneConfig(minimum=float("-inf")), "minimum must be"),
+        (lambda: MutationConfig(add_node_rate=1e308), "add_node_rate.*0 to 1"),
+        (lambda: SpeciationConfig(threshold_max=1e39), "threshold_max must be"),
+        (lambda: ReproductionConfig(elitism=2**40), "elitism must lie"),
+        (
+            lambda: NEAT(NEATConfig(num_inputs=8000, num_hidden=8000)).init(
+                key=jax.random.key(0)
+            ),
+            "initial_connection.*at most 16,384 links",
+        ),
         (
             lambda: NEAT(NEATConfig(max_links=1)).init(key=jax.random.key(0)),
             "max_links.*at least 2",

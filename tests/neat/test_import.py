@@ -408,7 +408,7 @@ def _with_bias(bias):
         ({"input_ids": [-1, -1]}, "name a node twice"),
         ({"output_id": 7}, "output 7 is not among"),
         ({"nodes": [{"id": 0, "bias": 0.0}]}, "no 'activation'"),
-        ({"connections": [[-1, 0, "heavy"]]}, "source, target, weight"),
+        ({"connections": [[-1, 0, "heavy"]]}, "-1 -> 0 is 'heavy'"),
         ({"connections": [[-1, 0, 1.0], [-1, 0, 2.0]]}, "-1 -> 0 occurs twice"),
         ({"nodes": [{"id": 0, "activation": "sine2", "bias": 0.0}]}, "sine2"),
     ],

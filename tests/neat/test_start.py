@@ -256,9 +256,9 @@ def test_bad_data_is_refused(nodes, links, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("g.json", "{", "cannot be read"),
+        ("g.json", "{", "is not JSON"),
         ("g.json", "[]", "has no `links`"),
-        ("g.toml", "links = []\nweights = []\n", "weights, which means nothing"),
+        ("g.toml", "links = []\nweights = []\n", "'weights', which means nothing"),
     ],
 )
 def test_bad_files_are_refused(tmp_path, name: str, text: str, sentence: str) -> None:

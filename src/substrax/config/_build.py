@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._types import shown
 from ..decoders import (
     MAKERS,
     AbstractDecoder,
@@ -13,10 +14,11 @@ from ..decoders import (
     Direct,
     FixedSubstrate,
     HyperNEAT,
+    check_num_links,
 )
-from ..neat import NEAT, NEATConfig
+from ..neat import NEAT, NEATConfig, first_capacities
 from ..problems import PROBLEMS, AbstractProblem
-from ..substrate import RULES, Layout, WeightMap, line
+from ..substrate import MAX_POINTS, RULES, Layout, WeightMap, line
 from ._settings import Section
 from ._start import StartSettings, start_genome
 
@@ -89,22 +91,31 @@ def fixed_substrate(settings: Mapping[str, Any], layout: Layout) -> FixedSubstra
             "hidden layers lie between inputs and outputs, but some input of this "
             "problem is not below all outputs. Use decoder.substrate grid."
         )
-    layers = [_layer_rows(text) for text in settings["hidden_layers"]]
-    # Rows at equal heights, all layers together.
-    num_rows = sum(len(rows) for rows in layers)
-    heights = iter(low + (high - low) * np.arange(1, num_rows + 1) / (num_rows + 1))
-    points = [
-        np.concatenate(
-            [np.column_stack([x, np.full(x.size, next(heights))]) for x in rows]
+    layers = [_layer_size(text) for text in settings["hidden_layers"]]
+    sizes = [columns * (rows or 1) for columns, rows in layers]
+    if sum(sizes) > MAX_POINTS:
+        raise ValueError(
+            f"hidden_layers have {shown(sum(sizes))} nodes; they may have at most "
+            f"{MAX_POINTS:,}. Choose fewer."
         )
-        for rows in layers
-    ]
+    check_num_links([len(layout.inputs), *sizes, len(layout.outputs)])
+    # Rows at equal heights, all layers together.
+    num_rows = sum(rows or 1 for _, rows in layers)
+    heights = low + (high - low) * np.arange(1, num_rows + 1) / (num_rows + 1)
+    points, first = [], 0
+    for columns, rows in layers:
+        x = line(columns, 0.0)[:, 0]
+        if rows is not None:
+            x = (2 * np.arange(columns) + 1) / columns - 1
+        y = heights[first : first + (rows or 1)]
+        points.append(np.column_stack([np.tile(x, y.size), np.repeat(y, columns)]))
+        first += y.size
     return FixedSubstrate.layered([layout.inputs, *points, layout.outputs])
 
 
-def _layer_rows(text: str) -> list[np.ndarray]:
-    """The x of the nodes of each row of a layer: `8` nodes from edge to edge, or `4x2`,
-    the middles of 4 columns in 2 rows."""
+def _layer_size(text: str) -> tuple[int, int | None]:
+    """Columns and rows of a layer: `8` nodes in one row from edge to edge (no number of
+    rows is given), or `4x2`, the middles of 4 columns in 2 rows."""
     words = text.split("x")
     try:
         columns, num_rows = int(words[0]), int(words[1]) if len(words) == 2 else 1
@@ -112,12 +123,10 @@ def _layer_rows(text: str) -> list[np.ndarray]:
         columns, num_rows = 0, 0
     if min(columns, num_rows) < 1 or len(words) > 2:
         raise ValueError(
-            f"hidden_layers has {text!r}; a layer is a number of nodes, such as 8, or "
-            "of columns and rows, such as 4x2."
+            f"hidden_layers has {shown(text)}; a layer is a number of nodes, such as "
+            "8, or of columns and rows, such as 4x2."
         )
-    if len(words) == 1:
-        return [line(columns, 0.0)[:, 0]]
-    return num_rows * [(2 * np.arange(columns) + 1) / columns - 1]
+    return columns, num_rows if len(words) == 2 else None
 
 
 def build_neat(
@@ -131,7 +140,10 @@ def build_neat(
         part, _, name = key.rpartition(".")
         (parts.setdefault(part, {}) if part else whole)[name] = value
     for part, values in parts.items():
-        whole[part] = type(getattr(defaults, part))(**values)
+        try:
+            whole[part] = type(getattr(defaults, part))(**values)
+        except ValueError as error:
+            raise ValueError(f"{part}: {error}") from error
     is_recurrent = isinstance(decoder, Direct) and decoder.is_recurrent
     config = NEATConfig(
         num_inputs=decoder.num_genome_inputs,
@@ -142,4 +154,7 @@ def build_neat(
     # What an output does of which a given genome says nothing.
     names = (config.output_activation, config.activation_default)
     default = next((n for n in names if n is not None), config.activation_options[0])
-    return NEAT(config, start_genome(start, decoder, default), start.jitter)
+    genome = start_genome(start, decoder, default)
+    if genome is None:
+        first_capacities(config)  # raises if there is no room
+    return NEAT(config, genome, start.jitter)

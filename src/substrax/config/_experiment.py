@@ -5,8 +5,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from .._documents import parse_toml
 from .._resources import Progress
 from .._suggest import suggest
+from .._types import shown
 from ..decoders import AbstractDecoder
 from ..evolve import (
     WITHOUT_EFFECT,
@@ -24,7 +26,7 @@ from ._build import build_decoder, build_neat, build_problem
 from ._schema import DECODERS, DEFAULT_DECODER, DEFAULT_PRESET, RunSettings
 from ._settings import Section, Setting
 from ._start import StartSettings, given_settings, is_place, read_file
-from ._toml import dump_toml, flatten, parse_toml
+from ._toml import dump_toml, flatten
 
 ALIASES = {
     "seed": "run.seed",
@@ -136,13 +138,14 @@ class Experiment:
         _section_errors("run", lambda run: run.resources, self.run)
         _section_errors("run", lambda run: check_limits(**run.limits), self.run)
         problem = _section_errors("problem", build_problem, self.problem)
+        layout = _section_errors("problem", lambda problem: problem.layout, problem)
         decoder = _section_errors(
             "decoder",
             build_decoder,
             self.decoder,
             self.neat,
             self.start,
-            problem.layout,
+            layout,
         )
         algorithm = _section_errors("neat", build_neat, self.neat, self.start, decoder)
         return Parts(algorithm, decoder, problem)
@@ -183,11 +186,15 @@ class Experiment:
                 )
                 changeable = ", ".join((*_CHANGEABLE, *WITHOUT_EFFECT))
                 raise ValueError(
-                    f"{key} is {then.get(key)} in this run, {what}; it cannot become "
-                    f"{now.get(key)}. A run that goes on may change "
-                    f"{changeable}; for anything else start a new one: "
+                    f"{key} is {_plainly(then.get(key))} in this run, {what}; it "
+                    f"cannot become {_plainly(now.get(key))}. A run that goes on may "
+                    f"change {changeable}; for anything else start a new one: "
                     "`substrax run DIR/config.toml` with that setting."
                 )
+
+
+def _plainly(value: Any) -> str:
+    return shown(value).strip("'")
 
 
 def _section_errors(section: str, make: Any, *arguments: Any) -> Any:
@@ -203,11 +210,12 @@ def _names(given: Mapping[str, Any]) -> tuple[str, str, str]:
             "an experiment needs a problem: write `[problem]` and below it, for "
             'example, `name = "xor"`. `substrax list` shows the problems.'
         )
-    return (
-        str(given["problem.name"]),
-        str(given.get("decoder.name", DEFAULT_DECODER)),
-        str(given.get("neat.preset", DEFAULT_PRESET)),
+    defaults = {"decoder.name": DEFAULT_DECODER, "neat.preset": DEFAULT_PRESET}
+    problem, decoder, preset = (
+        Setting(name, str, "").understand(given.get(name, defaults.get(name)))
+        for name in _NAMES
     )
+    return problem, decoder, preset
 
 
 def _known(problem: str, decoder: str, preset: str) -> dict[str, Setting]:
@@ -235,7 +243,9 @@ def _full_key(
         direct = [k for k in ends if k.count(".") == 1]
         if len(direct) == 1:
             return direct[0]
-        raise ValueError(f"{key!r} may be any of {', '.join(ends)}; give it in full.")
+        raise ValueError(
+            f"{shown(key)} may be any of {', '.join(ends)}; give it in full."
+        )
     last = key.rpartition(".")[2]
     others = [
         name
@@ -250,7 +260,7 @@ def _full_key(
         )
     short = {k.rpartition(".")[2] for k in known}
     raise ValueError(
-        f"there is no setting {key!r}{suggest(key, [*known, *short, *ALIASES])}. "
+        f"there is no setting {shown(key)}{suggest(key, [*known, *short, *ALIASES])}. "
         "`substrax list EXPERIMENT` shows all settings of an experiment."
     )
 
@@ -276,7 +286,9 @@ def _resolve(name: str, given: Mapping[str, Any]) -> Experiment:
             values[key] = known[key].understand(value)
         else:
             full = _full_key(key, known, names)  # raises, unless it is only too short
-            raise ValueError(f"there is no setting {key!r}; in full it is {full!r}.")
+            raise ValueError(
+                f"there is no setting {shown(key)}; in full it is {shown(full)}."
+            )
     values |= special
     if is_place(values["start.genome"]):
         values |= _read_start(values["start.genome"])
@@ -290,7 +302,9 @@ def _resolve(name: str, given: Mapping[str, Any]) -> Experiment:
 
     return Experiment(
         name=name,
-        description=str(given.get("description", "")),
+        description=Setting("description", str, "").understand(
+            given.get("description", "")
+        ),
         run=RunSettings(**section("run.")),
         problem=Section(names[0], section("problem.")),
         decoder=Section(names[1], section("decoder.")),
@@ -321,8 +335,8 @@ def _setting_of_decoder(key: str, decoder: str, name: str) -> Setting:
     if f"decoder.{name}" not in settings:
         short = [k.removeprefix("decoder.") for k in settings]
         raise ValueError(
-            f"there is no setting {key!r}{suggest(name, short)}: the decoder "
-            f"{decoder!r} has {', '.join(short)}."
+            f"there is no setting {shown(key)}{suggest(name, short)}: the decoder "
+            f"{shown(decoder)} has {', '.join(short)}."
         )
     return settings[f"decoder.{name}"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._resources import ENGINES, Resources
 from .._suggest import suggest
+from .._types import shown
 from ..cppn import COORDINATES, DIALECTS
 from ..decoders import (
     MAKERS,
@@ -91,7 +92,7 @@ def problem_settings(name: str) -> dict[str, Setting]:
     """The section `problem`, for the problem of this name."""
     if name not in PROBLEMS:
         raise ValueError(
-            f"there is no problem {name!r}{suggest(name, PROBLEMS)}. Known are "
+            f"there is no problem {shown(name)}{suggest(name, PROBLEMS)}. Known are "
             f"{', '.join(PROBLEMS)}; `substrax list` explains them."
         )
     cls: Any = PROBLEMS[name]
@@ -140,8 +141,8 @@ def decoder_settings(name: str) -> dict[str, Setting]:
     """The section `decoder`, for the decoder of this name."""
     if name not in DECODERS:
         raise ValueError(
-            f"there is no decoder {name!r}{suggest(name, DECODERS)}. Choose one of "
-            f"{', '.join(DECODERS)}."
+            f"there is no decoder {shown(name)}{suggest(name, DECODERS)}. Choose one "
+            f"of {', '.join(DECODERS)}."
         )
     key = "decoder.".__add__
     if name == "direct":
@@ -187,8 +188,8 @@ def neat_settings(preset: str) -> dict[str, Setting]:
     """The section `neat`, with the numbers of a preset as defaults."""
     if preset not in presets.PRESETS:
         raise ValueError(
-            f"there is no preset {preset!r}{suggest(preset, presets.PRESETS)}. Choose "
-            f"one of {', '.join(presets.PRESETS)}."
+            f"there is no preset {shown(preset)}{suggest(preset, presets.PRESETS)}. "
+            f"Choose one of {', '.join(presets.PRESETS)}."
         )
     config = presets.PRESETS[preset](num_inputs=1, num_outputs=1)
     settings = _of_fields("neat.", NEATConfig, config)

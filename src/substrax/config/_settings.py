@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._suggest import suggest
+from .._types import as_number, shown
 
 NONE = "none"
 """How "no value" is written, since TOML has no word for it."""
@@ -46,7 +47,7 @@ class Setting:
 
     def understand(self, value: Any) -> Any:
         """The value of this setting, from TOML, a flag's text or Python."""
-        if value is None or value == NONE:
+        if value is None or (isinstance(value, str) and value == NONE):
             if self.is_optional:
                 return None
             if value is None:
@@ -61,20 +62,21 @@ class Setting:
         return tuple(self._one(part) for part in value)
 
     def _one(self, value: Any) -> Any:
+        given = value
         if isinstance(value, str) and self.kind is not str:
             value = self._from_text(value)
         if self.kind is float and type(value) is int:
-            value = float(value)
-        if self.kind is str and type(value) is int:
+            value = as_number(value)  # NaN for one beyond all floats
+        if self.kind is str and type(value) is int and abs(value) < 2**63:
             value = str(value)  # a name may be a number, and is then written as one
         if type(value) is not self.kind:
             self._refuse(value)
         if isinstance(value, float) and not math.isfinite(value):
-            self._refuse(value)
+            self._refuse(given)
         if self.choices and value not in self.choices:
             raise ValueError(
-                f"{self.key} is {value!r}{suggest(value, self.choices)}. Choose one "
-                f"of {', '.join(self.choices)}."
+                f"{self.key} is {shown(value)}{suggest(value, self.choices)}. Choose "
+                f"one of {', '.join(self.choices)}."
             )
         return value
 
@@ -95,7 +97,7 @@ class Setting:
             wanted = f"a list, each of them {wanted}"
         if self.is_optional:
             wanted += f', or "{NONE}"'
-        raise ValueError(f"{self.key} is {value!r}, but must be {wanted}.")
+        raise ValueError(f"{self.key} is {shown(value)}, but must be {wanted}.")
 
 
 def setting_of(key: str, annotation: Any, default: Any) -> Setting | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .._suggest import suggest
+from .._types import check_threshold, shown
 from ..decoders import (
     SEED_ACTIVATIONS,
     SEEDS,
@@ -36,6 +37,9 @@ class StartSettings:
     links: tuple[str, ...] = ()
     origin: str = ""
 
+    def __post_init__(self) -> None:
+        check_threshold("start.jitter", self.jitter)
+
     @property
     def activations(self) -> tuple[str, ...]:
         """Functions that the genome's nodes have."""
@@ -65,11 +69,12 @@ def given_settings(data: GenomeData, origin: str) -> dict[str, Any]:
 def read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Settings for a genome in a file."""
     place = Path(path)
-    if place.suffix not in (".json", ".toml") or not place.is_file():
+    # (pathlib's own would raise for a name that is too long)
+    if place.suffix not in (".json", ".toml") or not os.path.isfile(place):
         raise ValueError(
-            f"start.genome is {str(path)!r}{suggest(str(path), (NONE, *SEEDS))}, but "
-            f"there is no such seed (there are {', '.join(SEEDS)}), no file of that "
-            "name that ends in .json or .toml, and no directory of a run."
+            f"start.genome is {shown(str(path))}{suggest(str(path), (NONE, *SEEDS))}, "
+            f"but there is no such seed (there are {', '.join(SEEDS)}), no file of "
+            "that name that ends in .json or .toml, and no directory of a run."
         )
     return given_settings(GenomeData.load(place), str(place))
 

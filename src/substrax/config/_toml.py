@@ -2,21 +2,19 @@
 
 import json
 import math
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from .._types import shown
 
-def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """A TOML document; `where` names it in the error."""
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{where} is not valid TOML: {error}.") from error
+_MAX_DEPTH = 8
+"""Deeper than any setting lies."""
 
 
 def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested tables as one, under dotted keys."""
+    if prefix.count(".") > _MAX_DEPTH:
+        raise ValueError(f"there is no setting {shown(prefix)}: no table lies so deep.")
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, Mapping):

@@ -18,6 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from .._types import shown
+
 ACTIVATION_NAMES: tuple[str, ...] = (
     "identity",
     "tanh",
@@ -62,7 +64,7 @@ def activation_id(name: str) -> int:
     close = difflib.get_close_matches(text, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise ValueError(
-        f"unknown activation {name!r}: {hint}Known are {', '.join(sorted(known))}."
+        f"unknown activation {shown(name)}: {hint}Known are {', '.join(sorted(known))}."
     )
 
 
@@ -73,8 +75,8 @@ def activation_ids_of(ids: Sequence[int]) -> Int[np.ndarray, " ids"]:
     is_whole = array.dtype.kind in "iu" or not array.size
     if array.ndim != 1 or not is_whole or ((array < 0) | (array >= known)).any():
         raise ValueError(
-            f"activation_ids are {ids!r}; ids are positions in ACTIVATION_NAMES, 0 to "
-            f"{known - 1}."
+            f"activation_ids are {shown(ids)}; ids are positions in ACTIVATION_NAMES, "
+            f"0 to {known - 1}."
         )
     return array.astype(np.int32)
 
@@ -82,7 +84,8 @@ def activation_ids_of(ids: Sequence[int]) -> Int[np.ndarray, " ids"]:
 def check_dialect(dialect: str) -> None:
     if dialect not in DIALECTS:
         raise ValueError(
-            f"unknown dialect {dialect!r}: use one of {', '.join(map(repr, DIALECTS))}."
+            f"unknown dialect {shown(dialect)}: use one of "
+            f"{', '.join(map(repr, DIALECTS))}."
         )
 
 

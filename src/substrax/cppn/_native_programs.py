@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._native import Engine, native_array
-from .._types import check_arrays
+from .._types import check_arrays, shown
 from ._activation import activation_ids_of, check_dialect
 from ._kernel import COORDINATES
 from ._program import FAN_IN, Programs
@@ -66,7 +66,7 @@ def check_names(
     for name in names:
         if name not in known:
             raise ValueError(
-                f"unknown {kind} {name!r}: use some of {', '.join(known)}."
+                f"unknown {kind} {shown(name)}: use some of {', '.join(known)}."
             )
         if names.count(name) > 1:
             raise ValueError(

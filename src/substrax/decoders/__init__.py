@@ -12,6 +12,7 @@ from ._discovered import emr_hyperneat as emr_hyperneat
 from ._discovered import es_hyperneat as es_hyperneat
 from ._hyperneat import FixedSubstrate as FixedSubstrate
 from ._hyperneat import HyperNEAT as HyperNEAT
+from ._hyperneat import check_num_links as check_num_links
 from ._seeds import SEED_ACTIVATIONS as SEED_ACTIVATIONS
 from ._seeds import SEEDS as SEEDS
 from ._seeds import seed_genome as seed_genome

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._resources import Resources
+from .._types import as_number, check_settings, shown
 from ..cppn import (
     Dialect,
     Programs,
@@ -18,7 +19,7 @@ from ..cppn import (
     check_names,
     compile_programs,
 )
-from ..neat import Genome
+from ..neat import Genome, NEATConfig
 from ..network import Networks, checked
 from ..substrate import WeightMap
 
@@ -56,6 +57,23 @@ class AbstractDecoder(abc.ABC):
         """What the outputs of a genome are called."""
         return tuple(f"out{k}" for k in range(self.num_genome_outputs))
 
+    def check_config(self, config: NEATConfig) -> None:
+        """Refuses a NEAT whose genomes have not the inputs and outputs that are read.
+
+        `decode` notices missing or surplus inputs, and missing outputs. Surplus outputs
+        it cannot notice: nothing in a genome distinguishes them from hidden nodes.
+        `evolve` compares before it begins; a loop of your own calls this once.
+        """
+        for name, has, wants in (
+            ("num_inputs", config.num_inputs, self.num_genome_inputs),
+            ("num_outputs", config.num_outputs, self.num_genome_outputs),
+        ):
+            if has != wants:
+                raise ValueError(
+                    f"NEAT's genomes have {name}={has}, but the decoder reads genomes "
+                    f"with {wants}. Set NEATConfig.{name} to {wants}."
+                )
+
     @abc.abstractmethod
     def decode(self, genomes: Genome, resources: Resources | None = None) -> Networks:
         """The networks of a population of genomes (with a leading axis)."""
@@ -84,6 +102,7 @@ class CPPNReading:
     precision: str = "f32"
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_dialect(self.dialect)
         check_precision(self.precision)
         for name in self.activations or ():
@@ -217,17 +236,18 @@ def _check_outputs(outputs: tuple[str, ...]) -> None:
 
 
 def check_bias_scale(scale: float | None) -> None:
-    if scale is not None and not 0 <= scale < np.inf:
+    # As `max_weight`: what it multiplies must still be a float32.
+    if scale is not None and not 0 <= as_number(scale) < 1e38:
         raise ValueError(
-            f"bias_scale is {scale}; choose a number that is not negative, or None for "
-            "max_weight."
+            f"bias_scale is {shown(scale)}; choose a number that is not negative "
+            "and below 1e38, or None for max_weight."
         )
 
 
 def check_precision(precision: str) -> None:
     if precision not in PRECISIONS:
         raise ValueError(
-            f"unknown precision {precision!r}: use one of {', '.join(PRECISIONS)}."
+            f"unknown precision {shown(precision)}: use one of {', '.join(PRECISIONS)}."
         )
 
 

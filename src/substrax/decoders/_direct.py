@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Int
 
 from .._resources import Resources
-from .._types import check_counts
+from .._types import check_counts, check_settings
 from ..cppn import (
     ACTIVATION_NAMES,
     Dialect,
@@ -46,6 +46,7 @@ class Direct(AbstractDecoder):
     precision: str = "f32"
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_dialect(self.dialect)
         check_precision(self.precision)
         activation_set(self.activations or ())

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._resources import Resources
+from .._types import check_settings
 from ..cppn import Programs
 from ..network import Networks
 from ..substrate import (
@@ -49,6 +50,7 @@ class Discovered(AbstractCPPNDecoder):
     strategy: str = "auto"
 
     def __post_init__(self) -> None:
+        check_settings(self)
         self._settings()
         check_bias_scale(self.bias_scale)
         self.rule.check_strategy(self.strategy, Resources().budget)

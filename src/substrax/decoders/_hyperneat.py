@@ -2,13 +2,22 @@
 
 import dataclasses
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from .._memory import show_bytes
 from .._native import native_array
 from .._resources import Resources
-from .._types import ArrayLike, as_numbers, check_arrays, check_threshold
+from .._types import (
+    ArrayLike,
+    as_numbers,
+    check_arrays,
+    check_settings,
+    check_threshold,
+    check_whole,
+)
 from ..cppn import Programs, activation_id, longest_paths
 from ..network import Networks, checked, silence_unfed
 from ..substrate import Layout, NetworkSettings, WeightMap, express
@@ -20,6 +29,8 @@ from ._base import (
 )
 
 _MAX_QUERIES = 1 << 21
+_LINK_BYTES = 64
+"""What a link takes while a substrate is made: pairs of ends, some times over."""
 _AXES = {"source": ("links",), "target": ("links",), "rank": ("nodes",)}
 
 
@@ -97,7 +108,8 @@ class FixedSubstrate:
         """Layers of points from inputs to outputs, each linked fully to the next."""
         if len(layers) < 2:
             raise ValueError("a layered substrate needs inputs and outputs at least.")
-        arrays = [np.asarray(layer, np.float64) for layer in layers]
+        rule = "a layer must be rows (x, y) of numbers"
+        arrays = [as_numbers(rule, layer, np.float64) for layer in layers]
         for k, array in enumerate(arrays):
             if array.ndim != 2 or array.shape[1] != 2:
                 raise ValueError(
@@ -105,6 +117,7 @@ class FixedSubstrate:
                     f"it has {array.shape}."
                 )
         sizes = [len(a) for a in arrays]
+        check_num_links(sizes)
         num_inputs, num_outputs = sizes[0], sizes[-1]
         firsts = num_inputs + num_outputs + np.cumsum([0, *sizes[1:-1]])
         numbers = [
@@ -127,10 +140,14 @@ class FixedSubstrate:
 
         Links lead from each node to every node that lies higher, outputs included.
         """
+        check_whole(columns=columns, rows=rows)
         if columns < 1 or rows < 1:
             raise ValueError(
                 f"a grid needs a column and a row at least, not {columns} and {rows}."
             )
+        num_points = len(layout.points) + columns * rows
+        # Every pair is looked at, and about half of them become links.
+        check_num_links([num_points, num_points // 2])
         x = (2 * np.arange(columns) + 1) / columns - 1
         y = (2 * np.arange(rows) + 1) / rows - 1
         hidden = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
@@ -144,6 +161,19 @@ class FixedSubstrate:
             layout.outputs,
             hidden,
             np.column_stack([source[keep], target[keep]]),
+        )
+
+
+def check_num_links(sizes: Sequence[int]) -> None:
+    """Refuses layers of so many nodes, each linked fully to the next, if they do not
+    fit the memory: before they are made."""
+    num = sum(a * b for a, b in itertools.pairwise(sizes))
+    needed, budget = num * _LINK_BYTES, Resources().budget
+    if needed > budget:
+        raise ValueError(
+            f"a substrate of up to {num:,} links takes about {show_bytes(needed)} "
+            f"while it is made, but memory allows for {show_bytes(budget)}. Choose "
+            "fewer hidden nodes (hidden_layers, or columns and rows)."
         )
 
 
@@ -216,6 +246,7 @@ class HyperNEAT(AbstractCPPNDecoder):
     steps: int = 8
 
     def __post_init__(self) -> None:
+        check_settings(self)
         self._settings()
         check_bias_scale(self.bias_scale)
         check_threshold("weight_threshold", self.weight_threshold)

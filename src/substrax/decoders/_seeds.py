@@ -11,6 +11,7 @@ is our reading.
 
 from collections.abc import Sequence
 
+from .._types import shown
 from ..neat import GenomeData, LinkData, NodeData
 
 _SEPARATOR = "+"
@@ -40,7 +41,7 @@ def seed_genome(
             output, axis, node = "weight", "y", "level"
         else:
             raise ValueError(
-                f"there is no seed {name!r}: use one of {', '.join(SEEDS)}."
+                f"there is no seed {shown(name)}: use one of {', '.join(SEEDS)}."
             )
         if output not in outputs:
             raise ValueError(

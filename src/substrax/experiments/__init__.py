@@ -7,7 +7,9 @@ import importlib.resources
 import os
 from pathlib import Path
 
+from .._documents import read_text
 from .._suggest import suggest
+from .._types import shown
 
 
 def builtin_experiments() -> dict[str, str]:
@@ -28,14 +30,10 @@ def read_experiment(name_or_path: str | os.PathLike[str]) -> tuple[str, str]:
     if name in builtin:
         return name, builtin[name]
     path = Path(name)
-    if path.suffix != ".toml" and not path.exists():
+    # (pathlib's own would raise for a name that is too long)
+    if path.suffix != ".toml" and not os.path.exists(name):
         raise ValueError(
-            f"there is no experiment {name!r}{suggest(name, builtin)}. Known are "
+            f"there is no experiment {shown(name)}{suggest(name, builtin)}. Known are "
             f"{', '.join(builtin)}; or give a TOML file."
         )
-    try:
-        return str(path), path.read_text()
-    except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not valid TOML: it is not UTF-8.") from error
+    return str(path), read_text(path)

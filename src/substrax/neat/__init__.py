@@ -20,6 +20,7 @@ from ._growth import grow as grow
 from ._growth import tell_growing as tell_growing
 from ._import_config import from_neat_python_config as from_neat_python_config
 from ._import_genome import genome_from_neat_python as genome_from_neat_python
+from ._initial import first_capacities as first_capacities
 from ._mutation import Overflow as Overflow
 from ._neat import NEAT as NEAT
 from ._neat import NEATInfo as NEATInfo

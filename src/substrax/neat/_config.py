@@ -10,7 +10,9 @@ from typing import Literal, get_args
 
 import equinox as eqx
 
+from .._types import as_number, check_settings, shown
 from ..cppn import activation_id
+from ._genome import LARGEST_GENOME
 
 Distribution = Literal["normal", "uniform"]
 InitialConnection = Literal[
@@ -37,8 +39,8 @@ def _check_rates(config: eqx.Module, *names: str) -> None:
     for name in names:
         value = getattr(config, name)
         _require(
-            0.0 <= value <= 1.0,
-            f"{type(config).__name__}.{name} is a probability, but is {value!r}. "
+            not isinstance(value, bool) and 0.0 <= as_number(value) <= 1.0,
+            f"{type(config).__name__}.{name} is a probability, but is {shown(value)}. "
             "Choose a number from 0 to 1.",
         )
 
@@ -48,7 +50,7 @@ def _check_not_negative(config: eqx.Module, *names: str) -> None:
         value = getattr(config, name)
         _require(
             value >= 0,
-            f"{type(config).__name__}.{name} is {value!r}. "
+            f"{type(config).__name__}.{name} is {shown(value)}. "
             "Choose a number that is not negative.",
         )
 
@@ -57,7 +59,7 @@ def _check_choice(config: eqx.Module, name: str, choices: object) -> None:
     value = getattr(config, name)
     _require(
         value in get_args(choices),
-        f"{type(config).__name__}.{name} is {value!r}. "
+        f"{type(config).__name__}.{name} is {shown(value)}. "
         f"Choose one of {', '.join(map(repr, get_args(choices)))}.",
     )
 
@@ -95,6 +97,7 @@ class FloatGeneConfig(eqx.Module):
 
     def __check_init__(self):
         _check_rates(self, "mutate_rate", "perturb_rate", "replace_rate", "few_rate")
+        check_settings(self)
         _check_not_negative(
             self, "init_stdev", "perturb_power", "few", "perturb_decades"
         )
@@ -153,6 +156,7 @@ class MutationConfig(eqx.Module):
             "disable_rate",
             "activation_rate",
         )
+        check_settings(self)
         _require(
             1 <= self.add_link_attempts <= 64,
             f"add_link_attempts is {self.add_link_attempts}. Choose 1 to 64.",
@@ -187,6 +191,7 @@ class CrossoverConfig(eqx.Module):
             "disable_rate",
             "disable_rate_both",
         )
+        check_settings(self)
         _check_choice(self, "equal_fitness", EqualFitness)
 
 
@@ -214,6 +219,7 @@ class SpeciationConfig(eqx.Module):
     representative: Representative = _static("random")
 
     def __check_init__(self):
+        check_settings(self)
         _check_not_negative(
             self,
             "compatibility_threshold",
@@ -268,6 +274,7 @@ class ReproductionConfig(eqx.Module):
 
     def __check_init__(self):
         _check_rates(self, "survival_rate")
+        check_settings(self)
         _check_not_negative(
             self,
             "elitism",
@@ -325,6 +332,7 @@ class NEATConfig(eqx.Module):
     reproduction: ReproductionConfig = ReproductionConfig()
 
     def __check_init__(self):
+        check_settings(self)
         for name in ("num_inputs", "num_outputs", "population_size"):
             value = getattr(self, name)
             _require(value >= 1, f"{name} is {value}. Choose at least 1.")
@@ -344,6 +352,20 @@ class NEATConfig(eqx.Module):
             "initial_self_links makes cycles. Set feed_forward=False or leave it out.",
         )
         needed = self.num_inputs + self.num_outputs + self.num_hidden
+        _require(
+            needed <= LARGEST_GENOME,
+            f"num_inputs {self.num_inputs}, num_outputs {self.num_outputs} and "
+            f"num_hidden {self.num_hidden} make {needed} nodes, but a genome has at "
+            f"most {LARGEST_GENOME}. Choose fewer.",
+        )
+        for name in ("max_nodes", "max_links"):
+            value = getattr(self, name)
+            _require(
+                value <= LARGEST_GENOME,
+                f"{name} is {value}, but genomes can be compared up to "
+                f"{LARGEST_GENOME} nodes or links. Set {name} lower, or to 0 to leave "
+                "it to NEAT.",
+            )
         _require(
             self.max_nodes == 0 or self.max_nodes >= needed,
             f"max_nodes is {self.max_nodes}, but the first genomes have {needed} "

@@ -7,18 +7,21 @@ An input and an output may have the same name, as `bias` of CPPNs. Where a link 
 it is the input, where it ends, and as a node, it is the output; `out:bias` always is.
 """
 
+import collections
 import dataclasses
+import itertools
 import json
 import math
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
+from .._documents import parse_json, parse_toml, read_text
 from .._suggest import suggest
+from .._types import check_settings, shown
 from ..cppn import ACTIVATION_NAMES, NO_ACTIVATION, activation_id
 from ._genome import NO_LINK, NO_NODE, Genome, empty_genome
 
@@ -61,6 +64,12 @@ class GenomeData:
     @staticmethod
     def read(nodes: Sequence[Any], links: Sequence[Any]) -> "GenomeData":
         """From lines, or from tables with the fields of `NodeData` and `LinkData`."""
+        for name, items in (("nodes", nodes), ("links", links)):
+            if not isinstance(items, list | tuple):
+                raise ValueError(
+                    f"the {name} of a genome are a list, one line or table for each, "
+                    f"not {shown(items)}."
+                )
         return GenomeData(
             tuple(_one(NodeData, _node_line, node) for node in nodes),
             tuple(_one(LinkData, _link_line, link) for link in links),
@@ -70,12 +79,8 @@ class GenomeData:
     def load(path: str | Path) -> "GenomeData":
         """From a file of JSON or TOML with `nodes` and `links`."""
         path = Path(path)
-        text = path.read_text(encoding="utf-8")
-        try:
-            is_json = path.suffix == ".json"
-            document = json.loads(text) if is_json else tomllib.loads(text)
-        except ValueError as error:
-            raise ValueError(f"{path} cannot be read: {error}.") from error
+        parse = parse_json if path.suffix == ".json" else parse_toml
+        document = parse(read_text(path), str(path))
         if not isinstance(document, dict) or "links" not in document:
             raise ValueError(
                 f"{path} has no `links`. A genome has a list of nodes, such as "
@@ -84,10 +89,13 @@ class GenomeData:
         extra = set(document) - {"nodes", "links"}
         if extra:
             raise ValueError(
-                f"{path} has {', '.join(sorted(extra))}, which means nothing in a "
-                "genome; it has nodes and links."
+                f"{path} has {shown(min(extra))}, which means nothing in a genome; it "
+                "has nodes and links."
             )
-        return GenomeData.read(document.get("nodes", []), document["links"])
+        try:
+            return GenomeData.read(document.get("nodes", []), document["links"])
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
 
     def save(self, path: str | Path) -> None:
         """To a file of JSON that `load` reads."""
@@ -196,17 +204,20 @@ class GenomeData:
             activation_id(node.activation)
             if node.name in inputs:
                 raise ValueError(f"{node.name} is an input, and cannot be a node, too.")
+        known = set(known)
         ends = [(link.source, link.target) for link in self.links]
+        count = collections.Counter(ends)
         for link, pair in zip(self.links, ends, strict=True):
             for name in pair:
                 if name not in known:
                     raise ValueError(
-                        f"the link `{link}` names {name!r}{suggest(name, known)}, but "
-                        f"inputs are {', '.join(inputs)}, outputs "
-                        f"{', '.join(outputs)}, nodes {', '.join(given) or 'none'}."
+                        f"the link {_quoted(link)} names "
+                        f"{shown(name)}{suggest(name, known)}, but inputs are "
+                        f"{_listed(inputs)}, outputs {_listed(outputs)}, nodes "
+                        f"{_listed(given)}."
                     )
-            if ends.count(pair) > 1:
-                raise ValueError(f"the link `{link}` occurs twice; remove one.")
+            if count[pair] > 1:
+                raise ValueError(f"the link {_quoted(link)} occurs twice; remove one.")
 
 
 def _distinct(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
@@ -223,12 +234,15 @@ def _one(cls: type, read_line: Any, item: Any) -> Any:
     if isinstance(item, str):
         return read_line(item)
     if not isinstance(item, Mapping):
-        raise ValueError(f"{item!r} is neither a line nor a table of a genome.")
+        raise ValueError(f"{shown(item)} is neither a line nor a table of a genome.")
     try:
         found = cls(**item)
     except TypeError:
         names = ", ".join(field.name for field in dataclasses.fields(cls))
-        raise ValueError(f"{dict(item)} does not have the fields {names}.") from None
+        raise ValueError(
+            f"{shown(dict(item))} does not have the fields {names}."
+        ) from None
+    check_settings(found)
     return read_line(str(found))
 
 
@@ -237,17 +251,34 @@ def _number(text: str, line: str) -> float:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"{text!r} in `{line}` is no finite number.")
+    with np.errstate(over="ignore"):
+        is_finite = np.isfinite(np.float32(number))
+    if not is_finite:
+        raise ValueError(
+            f"{shown(text)} in {_quoted(line)} is no finite number of 32 bits."
+        )
     return number
+
+
+def _quoted(line: object) -> str:
+    """A line for a sentence, not all of it if it is long."""
+    text = str(line)
+    return f"`{text}`" if len(text) <= 80 else f"`{text[:77]}...`"
+
+
+def _listed(names: Collection[str]) -> str:
+    """Some names for a sentence."""
+    first = ", ".join(itertools.islice(names, 12))
+    text = first if len(first) <= 200 else f"{first[:197]}..."
+    return f"{text}, ..." if len(names) > 12 else text or "none"
 
 
 def _node_line(line: str) -> NodeData:
     words = line.split()
     if not 2 <= len(words) <= 3 or _ARROW in words:
         raise ValueError(
-            f"`{line}` is no node: write its name, its activation and, if it is not 0, "
-            "its bias, such as `near gauss -0.5`."
+            f"{_quoted(line)} is no node: write its name, its activation and, if it is "
+            "not 0, its bias, such as `near gauss -0.5`."
         )
     return NodeData(words[0], words[1], *(_number(w, line) for w in words[2:]))
 
@@ -259,7 +290,7 @@ def _link_line(line: str) -> LinkData:
         words = words[:-1]
     if len(words) != 4 or words[1] != _ARROW:
         raise ValueError(
-            f"`{line}` is no link: write its two ends and its weight, such as "
+            f"{_quoted(line)} is no link: write its two ends and its weight, such as "
             "`x1 -> near 1.0`."
         )
     return LinkData(words[0], words[2], _number(words[3], line), enabled)

@@ -2,10 +2,13 @@
 
 import configparser
 import difflib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .._documents import read_text
+from .._types import brief, check_finite, check_whole, shown
 from ..cppn import activation_id
 from ._config import (
     CrossoverConfig,
@@ -70,7 +73,7 @@ class _Reader:
         if not self.parser.has_option(section, name):
             if default is None:
                 raise ValueError(
-                    f"[{section}] lacks the option {name!r}. Add a line "
+                    f"[{section}] lacks the option {shown(name)}. Add a line "
                     f"'{name} = ...' to that section."
                 )
             return default
@@ -78,16 +81,21 @@ class _Reader:
         try:
             return convert(text)
         except ValueError as error:
+            reason = str(error).partition(":")[0]  # what follows is the text again
             raise ValueError(
-                f"[{section}] {name} = {text!r} cannot be read: {error}. "
+                f"[{section}] {name} = {shown(text)} cannot be read: {reason}. "
                 "Correct the value."
             ) from None
 
     def number(self, section: str, name: str, default: float | None = None) -> float:
-        return self._read(section, name, default, float)
+        number = self._read(section, name, default, float)
+        check_finite(**{f"[{section}] {name}": number})
+        return number
 
     def integer(self, section: str, name: str, default: int | None = None) -> int:
-        return self._read(section, name, default, int)
+        number = self._read(section, name, default, int)
+        check_whole(**{f"[{section}] {name}": number})
+        return number
 
     def text(self, section: str, name: str, default: str | None = None) -> str:
         return self._read(section, name, default, str.strip)
@@ -113,30 +121,37 @@ class _Reader:
         self.seen.add((section, name))
         if self.parser.has_option(section, name):
             value = self.parser.get(section, name)
-            self.messages.append(f"[{section}] {name} = {value}: {what}")
+            self.messages.append(f"[{section}] {name} = {brief(value)}: {what}")
 
 
 def _parse(source: str | Path) -> configparser.ConfigParser:
-    text = str(source)
+    text, where = str(source), "This"
     # "[" may stand in the name of a file; one line that is a file is never a text.
     is_text = isinstance(source, str) and (
         "\n" in text or (text.strip().startswith("[") and text.strip().endswith("]"))
     )
     path = Path(source)
-    is_file = "\n" not in text and path.is_file()
+    # (pathlib's own would raise for a name that is too long)
+    is_file = "\n" not in text and os.path.isfile(text)
     if is_file or not is_text:
         if not is_file:
             raise ValueError(
-                f"There is no file {str(path)!r}. Give the path of a neat-python "
+                f"There is no file {shown(str(path))}. Give the path of a neat-python "
                 "configuration, or its text."
             )
-        text = path.read_text()
+        text = read_text(path)
+        where = str(path)
     parser = configparser.ConfigParser(interpolation=None)
     try:
         parser.read_string(text)
     except configparser.Error as error:
         raise ValueError(
-            f"This is not an INI file: {error.message}. Correct that line."
+            f"{where} is not an INI file: {brief(error.message)}. Correct that line."
+        ) from None
+    except AttributeError:  # configparser's own, for a line that continues nothing
+        raise ValueError(
+            f"{where} is not an INI file: a line is indented that continues no option. "
+            "Correct it."
         ) from None
     for section in _SECTIONS:
         if not parser.has_section(section):
@@ -152,7 +167,7 @@ def _float_gene(reader: _Reader, name: str) -> FloatGeneConfig:
     kind = reader.text(section, f"{name}_init_type", "gaussian").lower()
     if not any(word in kind for word in ("gauss", "normal", "uniform")):
         raise ValueError(
-            f"[{section}] {name}_init_type = {kind!r} is not known. "
+            f"[{section}] {name}_init_type = {shown(kind)} is not known. "
             "Use 'gaussian' or 'uniform'."
         )
     perturb = reader.number(section, f"{name}_mutate_rate")
@@ -202,13 +217,13 @@ def _initial_connection(reader: _Reader) -> tuple[str, float]:
     kind, *rest = text.split() or [""]
     if kind not in _CONNECTIONS:
         raise ValueError(
-            f"[{section}] {name} = {kind!r} is not known. "
+            f"[{section}] {name} = {shown(kind)} is not known. "
             f"Use one of {', '.join(_CONNECTIONS)}."
         )
     if not kind.startswith("partial"):
         if rest:
             raise ValueError(
-                f"[{section}] {name} = {text}: only the partial kinds take a "
+                f"[{section}] {name} = {brief(text)}: only the partial kinds take a "
                 f"fraction. Write {name} = {kind}."
             )
         return _CONNECTIONS[kind], 1.0
@@ -218,8 +233,8 @@ def _initial_connection(reader: _Reader) -> tuple[str, float]:
             raise ValueError
     except ValueError:
         raise ValueError(
-            f"[{section}] {name} = {text}: {kind} needs one fraction between 0 and 1. "
-            f"Write for example '{kind} 0.5'."
+            f"[{section}] {name} = {brief(text)}: {kind} needs one fraction between 0 "
+            f"and 1. Write for example '{kind} 0.5'."
         ) from None
     return _CONNECTIONS[kind], fraction
 
@@ -338,8 +353,8 @@ def _unknown(reader: _Reader) -> None:
             hint = f" Did you mean {close[0]!r}?" if close else ""
             value = reader.parser.get(section, name)
             reader.messages.append(
-                f"[{section}] {name} = {value}: neat-python has no such option, and "
-                f"neither have we; it is ignored.{hint}"
+                f"[{section}] {name} = {brief(value)}: neat-python has no such "
+                f"option, and neither have we; it is ignored.{hint}"
             )
 
 

@@ -12,12 +12,14 @@ that are never evaluated are left out, and an output among them becomes the cons
 node for 0 and evaluate what lies behind it.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
+from .._types import as_number, brief, check_counts, shown
 from ..cppn import NO_ACTIVATION, activation_id
 from ._genome import Genome, empty_genome
 
@@ -34,39 +36,71 @@ def _feeding(nodes: Iterable[int], links: _Links) -> dict[int, list[int]]:
 def _evaluated(nodes: Sequence[int], inputs: Sequence[int], links: _Links) -> set[int]:
     """Nodes that neat-python evaluates: fed, and all that feeds them evaluated."""
     feeding = _feeding(nodes, links)
-    known = set(inputs)
-    while True:
-        ready = {
-            node
-            for node in nodes
-            if node not in known and feeding[node] and known.issuperset(feeding[node])
-        }
-        if not ready:
-            return known
-        known |= ready
+    unfed = [node for node in nodes if not feeding[node]]
+    known = {*inputs, *_in_order([*inputs, *nodes], feeding, {*inputs})}
+    # An unfed node is in order, but neither it nor anything behind it is evaluated.
+    to_nodes = {ends: 0.0 for ends in links if ends[1] not in {*inputs}}
+    return known - _behind(set(unfed) - {*inputs}, to_nodes)
+
+
+def _in_order(
+    nodes: Iterable[int], feeding: Mapping[int, Sequence[int]], given: set[int]
+) -> list[int]:
+    """Nodes that come after all that feeds them; those that cycles feed are missing."""
+    waiting = {n: sum(s not in given for s in feeding.get(n, ())) for n in nodes}
+    fed: dict[int, list[int]] = {}
+    for node, sources in feeding.items():
+        for source in sources:
+            if source not in given:
+                fed.setdefault(source, []).append(node)
+    order = [n for n, number in waiting.items() if not number and n not in given]
+    for node in order:  # it grows meanwhile
+        for target in fed.get(node, ()):
+            waiting[target] -= 1
+            if not waiting[target] and target not in given:
+                order.append(target)
+    return order
+
+
+def _behind(nodes: set[int], links: _Links) -> set[int]:
+    """Some nodes, and all that links lead to from them."""
+    fed: dict[int, list[int]] = {}
+    for source, target in links:
+        fed.setdefault(source, []).append(target)
+    found, left = set(nodes), list(nodes)
+    while left:
+        for target in fed.get(left.pop(), ()):
+            if target not in found:
+                found.add(target)
+                left.append(target)
+    return found
 
 
 def _require_no_cycle(nodes: Iterable[int], links: _Links) -> None:
     feeding = _feeding(nodes, links)
-    open_nodes = set(feeding)
-    while True:
-        done = {n for n in open_nodes if open_nodes.isdisjoint(feeding[n])}
-        if not done:
-            break
-        open_nodes -= done
+    outside = {source for source, _ in links} - set(feeding)
+    open_nodes = set(feeding) - set(_in_order(feeding, feeding, outside))
     if not open_nodes:
         return
     # Whatever is left is fed by something that is left: walking against the links
     # comes back to a node sooner or later.
-    walk = [min(open_nodes)]
-    while walk[-1] not in walk[:-1]:
+    walk, place = [min(open_nodes)], {}
+    while walk[-1] not in place:
+        place[walk[-1]] = len(walk) - 1
         walk.append(min(n for n in feeding[walk[-1]] if n in open_nodes))
-    cycle = walk[walk.index(walk[-1]) :][::-1]
+    cycle = walk[place[walk[-1]] :][::-1]
+    some = [*map(str, cycle[:12]), *(["..."] if len(cycle) > 12 else [])]
     raise ValueError(
-        f"The genome's connections make the cycle {' -> '.join(map(str, cycle))}, "
+        f"The genome's connections make the cycle {' -> '.join(some)}, "
         "which a feed-forward network cannot have. Give feed_forward=False and decode "
         "the genome as a recurrent network, or disable one of these connections."
     )
+
+
+_MAPPING = (
+    "Give a mapping with nodes, connections, input_ids and output_id, or a neat-python "
+    "genome."
+)
 
 
 def _fields(genome: Any) -> tuple[dict[int, tuple], dict[tuple[int, int], float]]:
@@ -74,49 +108,87 @@ def _fields(genome: Any) -> tuple[dict[int, tuple], dict[tuple[int, int], float]
     if isinstance(genome, Mapping):
         for name in ("nodes", "connections"):
             if name not in genome:
-                raise ValueError(
-                    f"The genome has no {name!r}. Give a mapping with nodes, "
-                    "connections, input_ids and output_id, or a neat-python genome."
-                )
+                raise ValueError(f"The genome has no {shown(name)}. {_MAPPING}")
         return _fields_of_mapping(genome)
-    nodes = {
-        int(key): (n.activation, n.bias, n.response, n.aggregation)
-        for key, n in genome.nodes.items()
-    }
-    links = {
-        (int(s), int(t)): float(c.weight)
-        for (s, t), c in genome.connections.items()
-        if c.enabled
-    }
+    try:
+        nodes = {
+            _id(key): (n.activation, n.bias, n.response, n.aggregation)
+            for key, n in genome.nodes.items()
+        }
+        links = {
+            (_id(source), _id(target)): _number(c.weight, "a connection's weight")
+            for (source, target), c in genome.connections.items()
+            if c.enabled
+        }
+    except (AttributeError, TypeError) as error:
+        raise ValueError(
+            f"This is no genome of neat-python ({brief(error)}). {_MAPPING}"
+        ) from error
     return nodes, links
+
+
+def _id(value: Any) -> int:
+    """The id of a node; a float or a switch is none, though Python would take it."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{shown(value)} is no id of a node. Ids are whole numbers.")
+    return int(value)
+
+
+def _ids(name: str, values: Any) -> list[int]:
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} is {shown(values)}. Give a list of ids of nodes.")
+    return [_id(value) for value in values]
+
+
+def _number(value: Any, what: str) -> float:
+    number = math.nan if isinstance(value, bool) else as_number(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{what} is {shown(value)}, which is no finite number.")
+    return number
+
+
+def _items(genome: Mapping[str, Any], name: str) -> list[Any]:
+    items = genome[name]
+    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+        raise ValueError(f"The genome's {name} are {shown(items)}. {_MAPPING}")
+    return list(items)
 
 
 def _fields_of_mapping(genome: Mapping[str, Any]):
     nodes: dict[int, tuple] = {}
-    for node in genome["nodes"]:
+    for node in _items(genome, "nodes"):
+        if not isinstance(node, Mapping):
+            raise ValueError(
+                f"The node {shown(node)} is no mapping with id, activation and bias."
+            )
         for name in ("id", "activation", "bias"):
             if name not in node:
-                raise ValueError(f"The node {dict(node)} has no {name!r}; add it.")
-        key = int(node["id"])
+                raise ValueError(
+                    f"The node {shown(dict(node))} has no {shown(name)}; add it."
+                )
+        key = _id(node["id"])
         if key in nodes:
             raise ValueError(f"Node {key} occurs twice; remove one.")
         nodes[key] = (
             node["activation"], node["bias"], node.get("response", 1.0), "sum"
         )  # fmt: skip
     links: dict[tuple[int, int], float] = {}
-    for link in genome["connections"]:
+    for link in _items(genome, "connections"):
         try:
             source, target, weight = link
-            ends, number = (int(source), int(target)), float(weight)
+            ends = (_id(source), _id(target))
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"The connection {link!r} is not (source, target, weight), in numbers."
+                f"The connection {shown(link)} is not (source, target, weight), in "
+                f"numbers: {brief(error)}."
             ) from error
         if ends in links:
             raise ValueError(
                 f"The connection {ends[0]} -> {ends[1]} occurs twice; remove one."
             )
-        links[ends] = number
+        links[ends] = _number(
+            weight, f"The weight of the connection {ends[0]} -> {ends[1]}"
+        )
     return nodes, links
 
 
@@ -126,14 +198,15 @@ def _require_terminals(
     everything = [*input_ids, *output_ids]
     if len(set(everything)) < len(everything):
         raise ValueError(
-            f"input_ids {list(input_ids)} and output_ids {list(output_ids)} name a "
-            "node twice. Name each once."
+            f"input_ids {shown(list(input_ids))} and output_ids "
+            f"{shown(list(output_ids))} name a node twice. Name each once."
         )
     for node in output_ids:
         if node not in nodes:
             raise ValueError(
                 f"output {node} is not among the genome's nodes "
-                f"({', '.join(map(str, sorted(nodes)))}). Correct output_ids."
+                f"({', '.join(map(str, sorted(nodes)[:12]))}"
+                f"{', ...' if len(nodes) > 12 else ''}). Correct output_ids."
             )
 
 
@@ -177,6 +250,10 @@ def genome_from_neat_python(
             "The ids of inputs and outputs are unknown. Give input_ids and output_ids "
             "(for neat-python: config.genome_config.input_keys and output_keys)."
         )
+    input_ids, output_ids = _ids("input_ids", input_ids), _ids("output_ids", output_ids)
+    for name, capacity in (("max_nodes", max_nodes), ("max_links", max_links)):
+        if capacity is not None:
+            check_counts(**{name: capacity})
     _require_terminals(nodes, input_ids, output_ids)
     known = {*nodes, *input_ids}
     for source, target in links:
@@ -188,7 +265,7 @@ def genome_from_neat_python(
     for node, (_, _, _, aggregation) in nodes.items():
         if aggregation != "sum":
             raise ValueError(
-                f"Node {node} aggregates by {aggregation!r}. Only 'sum' has a "
+                f"Node {node} aggregates by {shown(aggregation)}. Only 'sum' has a "
                 "counterpart here; change the node's aggregation."
             )
     if feed_forward:
@@ -201,7 +278,8 @@ def genome_from_neat_python(
     elif prune_unfed:
         evaluated = {*input_ids, *(target for _, target in links)}
     links = {
-        (source, target): weight * float(nodes[target][2])
+        (source, target): weight
+        * _number(nodes[target][2], f"node {target}'s response")
         for (source, target), weight in links.items()
         if source in evaluated and target in evaluated
     }
@@ -214,11 +292,12 @@ def genome_from_neat_python(
 
 
 def _finite(value: float, dtype: type[np.floating], owner: str, what: str) -> Any:
+    given = math.nan if isinstance(value, bool) else as_number(value)
     with np.errstate(over="ignore"):
-        number = dtype(value)
+        number = dtype(given)
     if not np.isfinite(number):
         raise ValueError(
-            f"{owner} has the {what} {value}, which is no finite number of "
+            f"{owner} has the {what} {shown(value)}, which is no finite number of "
             f"{np.dtype(dtype).name}. Correct it."
         )
     return number

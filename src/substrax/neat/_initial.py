@@ -28,6 +28,15 @@ def initial_pairs(config: NEATConfig) -> Int[np.ndarray, "pairs 2"]:
     outputs = range(config.num_inputs, num_fixed)
     hidden = range(num_fixed, num_fixed + config.num_hidden)
     kind = config.initial_connection
+    # As many as the lists below, at most, before any of them is made.
+    ends = len(outputs) + len(hidden)
+    most = len(inputs) * ends + len(hidden) * len(outputs) + ends
+    if kind != "none" and most > 4 * LARGEST_GENOME:
+        raise ValueError(
+            f"initial_connection {kind} may link the first genomes {most:,} times, but "
+            f"a genome has at most {LARGEST_GENOME:,} links. Set initial_connection to "
+            "none, or choose fewer inputs, outputs or hidden nodes."
+        )
     if kind == "none":
         pairs = []
     elif kind in ("fs", "fs_hidden"):
@@ -68,6 +77,13 @@ def capacities(config: NEATConfig, nodes: int, links: int) -> tuple[int, int, in
                 "fewer links (initial_connection)."
             )
     return max_nodes, max_links, config.max_species or 32
+
+
+def first_capacities(config: NEATConfig) -> tuple[int, int, int]:
+    """`max_nodes`, `max_links` and `max_species` of the first population that `config`
+    describes; refuses one whose genomes have no room, before any of it is made."""
+    num_nodes = config.num_inputs + config.num_outputs + config.num_hidden
+    return capacities(config, num_nodes, len(initial_pairs(config)))
 
 
 def _first_genome(

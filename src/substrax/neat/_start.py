@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
+from .._types import check_threshold
 from ..cppn import ACTIVATION_NAMES, NO_ACTIVATION, activation_id
 from ._attributes import draw_activation, draw_initial
 from ._config import FloatGeneConfig, NEATConfig
@@ -70,11 +71,7 @@ class Start:
 
 def make_start(config: NEATConfig, genome: Genome, jitter: float) -> Start:
     """A start from any one genome; its ids are made those of a first population."""
-    if not 0 <= jitter < np.inf:
-        raise ValueError(
-            f"jitter is {jitter}: the deviation of weights from the given ones. Choose "
-            "a number that is not negative."
-        )
+    check_threshold("jitter, the deviation of weights from the given ones,", jitter)
     if config.num_hidden:
         raise ValueError(
             f"num_hidden is {config.num_hidden}, but the first genomes are given, and "

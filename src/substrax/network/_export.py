@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._documents import parse_json
+from .._types import as_number, brief, shown
 from ..cppn import ACTIVATION_NAMES, DIALECTS, activation_id
 from ._check import secured
 from ._networks import Networks
@@ -97,35 +99,40 @@ def _links(network: Networks) -> Iterator[list[tuple[int, int, float]]]:
 
 def from_json(text: str) -> Networks:
     """The network that `to_json` wrote, identical to the bit."""
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"this is not a network: it is not JSON ({error}).") from error
+    if not isinstance(text, str | bytes):
+        raise ValueError(f"this is not a network: give a text, not {shown(text)}.")
+    document = parse_json(text, "this is not a network: it")
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"this JSON is not a network: its format is not {FORMAT!r}.")
     if document.get("version") != VERSION:
         raise ValueError(
-            f"this network has format version {document.get('version')}; this release "
-            f"reads version {VERSION}."
+            f"this network has format version {shown(document.get('version'))}; this "
+            f"release reads version {VERSION}."
         )
     try:
         return _rebuild(document)
-    except (KeyError, TypeError, IndexError, OverflowError) as error:
+    except (KeyError, TypeError, IndexError, OverflowError, AttributeError) as error:
         raise ValueError(
-            f"this network is incomplete or damaged ({type(error).__name__}: {error})."
+            "this network is incomplete or damaged "
+            f"({type(error).__name__}: {brief(error)})."
         ) from error
 
 
 def _integers(name: str, values: list[Any], dtype: Any = np.int64) -> np.ndarray:
-    if not all(type(value) is int for value in values):
-        raise ValueError(f"a {name} of this network is not an integer; it is damaged.")
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    if not all(type(value) is int and low <= value <= high for value in values):
+        raise ValueError(
+            f"a {name} of this network is not an integer of "
+            f"{np.dtype(dtype).itemsize * 8} bits; it is damaged."
+        )
     return np.array(values, dtype)
 
 
 def _numbers(name: str, values: list[Any], dtype: np.dtype) -> np.ndarray:
     if not all(type(value) in (int, float) for value in values):
         raise ValueError(f"a {name} of this network is not a number; it is damaged.")
-    array = np.array(values, dtype)
+    with np.errstate(over="ignore"):
+        array = np.array([as_number(value) for value in values], dtype)
     if not np.isfinite(array).all():
         raise ValueError(f"a {name} of this network is not finite; it is damaged.")
     return array
@@ -148,22 +155,33 @@ def _points(nodes: list[dict[str, Any]]) -> np.ndarray:
     points = np.full((len(nodes), 2), np.nan)
     for n, node in enumerate(nodes):
         if node["point"] is not None:
-            point = _numbers("coordinate", node["point"], points.dtype)
-            if point.size != 2:
+            if not isinstance(node["point"], list) or len(node["point"]) != 2:
                 raise ValueError("the point of a network's node is [x, y], or null.")
-            points[n] = point
+            points[n] = _numbers("coordinate", node["point"], points.dtype)
     return points
 
 
 def _rebuild(document: dict[str, Any]) -> Networks:
     nodes, links = document["nodes"], document["links"]
+    for name, items in (("nodes", nodes), ("links", links)):
+        if not isinstance(items, list):
+            raise ValueError(
+                f"this network is incomplete or damaged: its {name} are no list."
+            )
+    if not isinstance(document["acyclic"], bool):
+        raise ValueError(
+            "this network is incomplete or damaged: it does not say whether it is "
+            "acyclic, true or false."
+        )
     num_inputs, num_outputs = _kinds(nodes)
     if document["precision"] not in ("float32", "float64"):
-        raise ValueError(f"unknown precision {document['precision']!r} of a network.")
+        raise ValueError(
+            f"unknown precision {shown(document['precision'])} of a network."
+        )
     if document["dialect"] not in DIALECTS:
-        raise ValueError(f"unknown dialect {document['dialect']!r} of a network.")
+        raise ValueError(f"unknown dialect {shown(document['dialect'])} of a network.")
     dtype = np.dtype(document["precision"])
-    if any(len(link) != 3 for link in links):
+    if any(not isinstance(link, list) or len(link) != 3 for link in links):
         raise ValueError("a link of a network is [source, target, weight].")
     source = _integers("link's source", [link[0] for link in links], np.int32)
     target = _integers("link's target", [link[1] for link in links], np.int32)
@@ -184,7 +202,7 @@ def _rebuild(document: dict[str, Any]) -> Networks:
         link_target=target,
         link_weight=_numbers("weight", [link[2] for link in links], dtype),
         num_found=_integers("number of positions", [document["positions_found"]]),
-        is_acyclic=bool(document["acyclic"]),
+        is_acyclic=document["acyclic"],
         dialect=document["dialect"],
         activation_ids=activation_ids,
         steps=int(steps),

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
-from .._types import ArrayLike
+from .._types import ArrayLike, shown
 from ..network import Networks
 from ..substrate import Layout
 from ._base import (
@@ -68,7 +68,8 @@ def _check_labels(loss: str, y_name: str, targets: np.ndarray) -> None:
         row, column = np.argwhere(is_bad)[0]
         raise ValueError(
             f"{y_name}[{row}, {column}] is {targets[row, column]:g}, but targets of "
-            f"the loss {loss!r} are {wanted}. Relabel them, or use the loss squared."
+            f"the loss {shown(loss)} are {wanted}. Relabel them, or use the loss "
+            "squared."
         )
 
 
@@ -149,7 +150,7 @@ class ArrayProblem(AbstractProblem):
         if isinstance(loss, str):
             if loss not in LOSSES:
                 raise ValueError(
-                    f"unknown loss {loss!r}: use one of {', '.join(LOSSES)}, or a "
+                    f"unknown loss {shown(loss)}: use one of {', '.join(LOSSES)}, or a "
                     "function."
                 )
             _check_labels(loss, "y", targets)

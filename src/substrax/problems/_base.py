@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
+from .._types import as_number, check_whole, shown
 from ..network import Networks
 from ..substrate import Layout
 
@@ -81,7 +82,7 @@ def check_networks(problem: AbstractProblem, networks: Networks) -> None:
     wants = (problem.num_inputs, problem.num_outputs)
     if has != wants:
         raise ValueError(
-            f"the problem {problem.name!r} has {wants[0]} inputs and {wants[1]} "
+            f"the problem {shown(problem.name)} has {wants[0]} inputs and {wants[1]} "
             f"outputs, but these networks have {has[0]} and {has[1]}. Make the decoder "
             "with the problem's layout."
         )
@@ -98,33 +99,34 @@ def check_single(problem: AbstractProblem, network: Networks) -> None:
 
 
 def check_positive(name: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ValueError(f"{name} must be a whole number, not {value!r}.")
+    check_whole(**{name: value})
     if value < 1:
         raise ValueError(f"{name} must be positive, not {value}.")
 
 
 def check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
-        raise ValueError(f"unknown {name} {value!r}: use one of {', '.join(known)}.")
+        raise ValueError(
+            f"unknown {name} {shown(value)}: use one of {', '.join(known)}."
+        )
 
 
 def check_target(target: float) -> None:
-    if math.isnan(target):
+    if math.isnan(as_number(target)):
         raise ValueError(
-            "target is NaN, which no fitness reaches; to run on whatever the fitness, "
-            "use infinity."
+            f"target is {shown(target)}, which no fitness reaches; to run on whatever "
+            "the fitness, use infinity."
         )
 
 
 def check_function(name: str, fn: object) -> None:
     if not callable(fn):
-        raise ValueError(f"{name} must be a function, not {fn!r}.")
+        raise ValueError(f"{name} must be a function, not {shown(fn)}.")
 
 
 def check_layout(layout: Layout) -> None:
     if not isinstance(layout, Layout):
         raise ValueError(
-            f"layout must be a substrax.substrate.Layout, not {layout!r}; for example "
-            "Layout.spread(num_inputs, num_outputs)."
+            f"layout must be a substrax.substrate.Layout, not {shown(layout)}; for "
+            "example Layout.spread(num_inputs, num_outputs)."
         )

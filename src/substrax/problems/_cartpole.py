@@ -12,6 +12,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Key
 
 from .._resources import Resources
+from .._types import check_settings
 from ..network import Networks
 from ..substrate import Layout
 from ._base import AbstractProblem, check_networks, check_positive, check_single
@@ -155,6 +156,7 @@ class CartPole(AbstractProblem):
     suggested: ClassVar[dict[str, object]] = {}
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_positive("num_episodes", self.num_episodes)
         check_positive("max_steps", self.max_steps)
 

@@ -14,6 +14,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Key
 
 from .._resources import Resources
+from .._types import check_settings
 from ..network import Networks
 from ..substrate import Layout
 from ._base import AbstractProblem, check_networks, check_positive, check_single
@@ -208,6 +209,7 @@ class DoublePole(AbstractProblem):
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_positive("max_steps", self.max_steps)
 
     @functools.cached_property

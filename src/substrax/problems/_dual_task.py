@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
+from .._types import check_settings
 from ..network import Networks
 from ..substrate import Layout
 from . import _maze_worlds as worlds
@@ -168,6 +169,7 @@ class DualTask(AbstractProblem):
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_choice("radar", self.radar, RADARS)
         check_choice("food", self.food, PLACEMENTS)
         check_positive("max_steps", self.max_steps)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
+from .._types import check_settings
 from ..network import Networks
 from ..substrate import Layout
 from ._base import AbstractProblem, check_networks, check_single
@@ -92,6 +93,7 @@ class Parity(AbstractProblem):
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if not 2 <= self.num_bits <= 16:
             raise ValueError(f"num_bits must be 2 to 16, not {self.num_bits}.")
 

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
+from .._types import check_settings
 from ..network import Networks
 from ..substrate import Layout
 from . import _maze_worlds as worlds
@@ -143,6 +144,7 @@ class HardMaze(AbstractProblem):
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
 
     def __post_init__(self) -> None:
+        check_settings(self)
         check_choice("radar", self.radar, RADARS)
         check_positive("max_steps", self.max_steps)
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
+from .._types import check_settings, shown
 from ..network import Networks
 from ..substrate import Layout
 from ._arrays import check_samples
@@ -78,9 +79,10 @@ class Panel(AbstractProblem):
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if self.score not in SCORES:
             raise ValueError(
-                f"unknown score {self.score!r}: use one of {', '.join(SCORES)}."
+                f"unknown score {shown(self.score)}: use one of {', '.join(SCORES)}."
             )
         if not 0 < self.test_share < 1:
             raise ValueError(f"test_share must be in (0, 1), not {self.test_share}.")

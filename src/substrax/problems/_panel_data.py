@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from .._types import shown
 from ._table import read_table
 
 MISSING = ("error", "zero", "drop")
@@ -174,7 +175,7 @@ def read_panel(
     """
     if missing not in MISSING:
         raise ValueError(
-            f"unknown policy {missing!r} for missing values: use one of "
+            f"unknown policy {shown(missing)} for missing values: use one of "
             f"{', '.join(MISSING)}."
         )
     table = read_table(
@@ -189,10 +190,12 @@ def read_panel(
         else (n for n in table if n not in (target, period))
     )
     if not names:
-        raise ValueError(f"{path} has no column besides {target!r} and {period!r}.")
+        raise ValueError(
+            f"{path} has no column besides {shown(target)} and {shown(period)}."
+        )
     for name in names:
         if name in (target, period):
-            raise ValueError(f"column {name!r} cannot be a feature as well.")
+            raise ValueError(f"column {shown(name)} cannot be a feature as well.")
     columns = np.column_stack([table[name] for name in names])
     goal, when = table[target], table[period]
     lacks = {
@@ -219,8 +222,8 @@ def read_panel(
     if not np.isin(goal, (0.0, 1.0)).all():
         value = goal[~np.isin(goal, (0.0, 1.0))][0]
         raise ValueError(
-            f"column {target!r} of {path} holds {value:g}; a target is 0 or 1. For "
-            "returns, set has_returns=True: the question is then whether they are "
+            f"column {shown(target)} of {path} holds {value:g}; a target is 0 or 1. "
+            "For returns, set has_returns=True: the question is then whether they are "
             "above their period's median."
         )
     return PanelData(np.nan_to_num(columns, nan=0.0), goal, number, names)
@@ -238,8 +241,8 @@ def _refuse_missing(
     for name in (target, period):
         if lacks[name].any():
             raise ValueError(
-                f"row {np.flatnonzero(lacks[name])[0] + 1} of {path} has no {name!r}. "
-                "Set missing='drop' to leave out such rows."
+                f"row {np.flatnonzero(lacks[name])[0] + 1} of {path} has no "
+                f"{shown(name)}. Set missing='drop' to leave out such rows."
             )
     if missing == "error" and lacks["features"].any():
         row, column = np.argwhere(np.isnan(columns))[0]

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
+from .._types import check_settings
 from ..network import Networks, evaluate
 from ..substrate import Layout
 from ._base import AbstractProblem, check_networks, check_single
@@ -96,6 +97,7 @@ class Retina(AbstractProblem):
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if not (np.isfinite(self.dark) and self.dark < 1):
             raise ValueError(
                 f"dark is {self.dark}: the value of a dark pixel, where a bright one "

@@ -1,12 +1,16 @@
 """Tables from CSV and Parquet files, as NumPy columns."""
 
+import collections
 import csv
 import difflib
+import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from .._types import brief, shown
 
 _NOTHING = {"", "na", "n/a", "nan", "null", "none", "."}
 """What stands for a missing value in a CSV file, in any case."""
@@ -26,8 +30,9 @@ def read_table(
     are read: the others may hold anything.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}.")
+    # (pathlib's own would raise for a name that is too long)
+    if not os.path.isfile(path):
+        raise ValueError(f"there is no file {brief(path)}.")
     suffix = path.suffix.lower()
     if suffix == ".csv":
         table = _read_csv(path, text, wanted, has_others)
@@ -43,29 +48,53 @@ def read_table(
         if name not in text and np.isinf(column).any():
             row = int(np.flatnonzero(np.isinf(column))[0]) + 1
             raise ValueError(
-                f"row {row} of {path} has an infinite {name!r}; repair it, or leave it "
-                "empty."
+                f"row {row} of {path} has an infinite {shown(name)}; repair it, or "
+                "leave it empty."
             )
     return table
 
 
 def _check_names(path: Path, names: list[str], wanted: Collection[str]) -> None:
-    twice = [n for k, n in enumerate(names) if n in names[:k]]
+    count = collections.Counter(names)
+    twice = [name for name in names if count[name] > 1]
     if twice:
-        raise ValueError(f"{path} has two columns named {twice[0]!r}; rename one.")
+        raise ValueError(f"{path} has two columns named {shown(twice[0])}; rename one.")
     for name in wanted:
         if name not in names:
             near = difflib.get_close_matches(name, names, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+            listed = ", ".join(brief(name, 60) for name in names[:12]) + (
+                ", ..." if len(names) > 12 else ""
+            )
             if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
                 hint = " Fields of a CSV file must be separated by commas."
-            raise ValueError(f"{path} has no column {name!r}.{hint} It has: {shown}.")
+            raise ValueError(
+                f"{path} has no column {shown(name)}.{hint} It has: {listed}."
+            )
 
 
 def _read_csv(
     path: Path, text: Collection[str], wanted: Collection[str], has_others: bool
 ) -> dict[str, np.ndarray]:
+    try:
+        names, rows = _csv_rows(path, wanted)
+    except csv.Error as error:  # a field of 131,072 characters, for example
+        raise ValueError(f"{path} cannot be read as CSV: {brief(error)}.") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} cannot be read as CSV: byte {error.start} is not UTF-8. Save it "
+            "as UTF-8."
+        ) from error
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    return {
+        name: _text(column) if name in text else _numbers(path, name, column)
+        for name, column in zip(names, columns, strict=True)
+        if has_others or name in wanted
+    }
+
+
+def _csv_rows(path: Path, wanted: Collection[str]) -> tuple[list[str], list[list[str]]]:
+    """The names of columns, and the fields of each row."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         names = [name.strip() for name in next(reader, [])]
@@ -82,12 +111,7 @@ def _read_csv(
                     f"header names {len(names)} columns."
                 )
             rows.append(row)
-    columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    return {
-        name: _text(column) if name in text else _numbers(path, name, column)
-        for name, column in zip(names, columns, strict=True)
-        if has_others or name in wanted
-    }
+    return names, rows
 
 
 def _text(column: Collection[str]) -> np.ndarray:
@@ -109,8 +133,9 @@ def _numbers(path: Path, name: str, column: Collection[str]) -> np.ndarray:
             result[k] = float(value)
         except ValueError:
             raise ValueError(
-                f"row {k + 1} of {path} has {value!r} as {name!r}, which is not a "
-                "number. Make it one, or name the columns to learn from without it."
+                f"row {k + 1} of {path} has {shown(value)} as {shown(name)}, which is "
+                "not a number. Make it one, or name the columns to learn from without "
+                "it."
             ) from None
     return result
 
@@ -127,7 +152,9 @@ def _read_parquet(
     try:
         table: Any = parquet.read_table(path)
     except (ArrowException, OSError) as error:
-        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+        raise ValueError(
+            f"{path} cannot be read as Parquet: {brief(error)}."
+        ) from error
     _check_names(path, table.column_names, wanted)
     result = {}
     for name in table.column_names:
@@ -141,9 +168,9 @@ def _read_parquet(
             result[name] = np.array(
                 [np.nan if v is None else v for v in values], np.float64
             )
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(
-                f"column {name!r} of {path} does not hold numbers. Make them numbers, "
-                "or name the columns to learn from without it."
+                f"column {shown(name)} of {path} does not hold numbers. Make them "
+                "numbers, or name the columns to learn from without it."
             ) from None
     return result

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from .._resources import Resources
+from .._types import check_settings, shown
 from ..decoders import AbstractDecoder
 from ..neat import Genome
 from ..network import Networks, evaluate
@@ -18,6 +19,9 @@ from ._base import AbstractProblem, check_networks, check_single
 
 _FIELD = 11
 """Cells along an edge. Trials are made of these, whatever the resolution."""
+
+_MAX_RESOLUTION = 2_035
+"""The last one of less than `MAX_POINTS` pixels."""
 
 _WORST = 30.0
 """Squared distance, in cells, from which on a choice earns nothing."""
@@ -115,6 +119,12 @@ class VisualDiscrimination(AbstractProblem):
     suggested: ClassVar[dict[str, object]] = {}
 
     def __post_init__(self) -> None:
+        check_settings(self)
+        if self.resolution > _MAX_RESOLUTION:
+            raise ValueError(
+                f"resolution must be at most {_MAX_RESOLUTION}, not {self.resolution}: "
+                "every pixel is an input and an output."
+            )
         if self.resolution < _FIELD or self.resolution % (2 * _FIELD) != _FIELD:
             raise ValueError(
                 f"resolution must be an odd multiple of 11 (11, 33, 55, ...), not "
@@ -122,7 +132,7 @@ class VisualDiscrimination(AbstractProblem):
             )
         if self.trials not in TRIALS:
             raise ValueError(
-                f"unknown trials {self.trials!r}: use one of {', '.join(TRIALS)}."
+                f"unknown trials {shown(self.trials)}: use one of {', '.join(TRIALS)}."
             )
 
     def at_resolution(self, resolution: int) -> "VisualDiscrimination":

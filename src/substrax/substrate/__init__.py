@@ -11,6 +11,7 @@ from ._discover import discover as discover
 from ._discover import express as express
 from ._emr import EMRRule as EMRRule
 from ._es import ESRule as ESRule
+from ._layout import MAX_POINTS as MAX_POINTS
 from ._layout import Layout as Layout
 from ._layout import line as line
 from ._layout import normalise as normalise

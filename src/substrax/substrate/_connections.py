@@ -3,6 +3,8 @@
 import numpy as np
 from jaxtyping import Bool, Float
 
+from .._types import shown
+
 FORWARD, BACKWARD, LATERAL, SELF = range(4)
 LINK_CLASSES = ("forward", "backward", "lateral", "self")
 
@@ -22,9 +24,9 @@ UPWARDS = frozenset({FORWARD})
 
 
 def configuration(name: str) -> frozenset[int]:
-    if name not in CONFIGURATIONS:
+    if not isinstance(name, str) or name not in CONFIGURATIONS:
         raise ValueError(
-            f"unknown connection configuration {name!r}: use one of "
+            f"unknown connection configuration {shown(name)}: use one of "
             f"{', '.join(CONFIGURATIONS)}."
         )
     return CONFIGURATIONS[name]

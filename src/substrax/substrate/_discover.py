@@ -15,6 +15,7 @@ from jaxtyping import Int
 from .._memory import map_scratch
 from .._native import Engine, native_array
 from .._resources import Progress, Resources
+from .._types import check_settings
 from ..cppn import Programs, QueryEngine, activation_id, hold_programs
 from ..network import Networks, check_steps, checked, silence_unfed
 from ._cells import find_cells
@@ -38,6 +39,7 @@ class NetworkSettings:
     has_bias: bool = False
 
     def __post_init__(self) -> None:
+        check_settings(self)
         activation_id(self.hidden_activation)
         activation_id(self.output_activation)
         check_steps(self.steps)

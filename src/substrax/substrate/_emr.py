@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._native import Engine
-from .._types import check_threshold, check_whole
+from .._types import check_settings, check_threshold, shown
 from ._connections import class_bits, configuration
 from ._expression import Expressed, candidates_of, express, in_band, permitted
 from ._fields import Fields, Quads, Queries, Values, block_variance
@@ -65,9 +65,7 @@ class EMRRule(AbstractRule):
     explores_outputs: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_whole(
-            depth=self.depth, initial_depth=self.initial_depth, rounds=self.rounds
-        )
+        check_settings(self)
         check_depth(self.depth)
         if not 0 <= self.initial_depth <= self.depth:
             raise ValueError(
@@ -79,7 +77,7 @@ class EMRRule(AbstractRule):
         if self.field not in FIELDS:
             raise ValueError(
                 f"field must be one of {FIELDS} (whose variance is taken?), not "
-                f"{self.field!r}."
+                f"{shown(self.field)}."
             )
         if self.rounds < 0:
             raise ValueError(f"rounds must not be negative, not {self.rounds}.")

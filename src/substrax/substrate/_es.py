@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._native import Engine
-from .._types import check_threshold, check_whole
+from .._types import check_settings, check_threshold
 from ._cells import num_cells
 from ._connections import UPWARDS
 from ._expression import Expressed, candidates_of, express, in_band, permitted
@@ -53,11 +53,7 @@ class ESRule(AbstractRule):
     explores_outputs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_whole(
-            depth=self.depth,
-            initial_depth=self.initial_depth,
-            iteration_level=self.iteration_level,
-        )
+        check_settings(self)
         check_depth(self.depth)
         if not 0 <= self.initial_depth <= self.depth + 1:
             raise ValueError(

@@ -5,7 +5,10 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
-from .._types import ArrayLike, as_numbers
+from .._types import ArrayLike, as_numbers, check_whole
+
+MAX_POINTS = 1 << 22
+"""Of a line or a rectangle: more than any network has been evolved for."""
 
 
 def normalise(points: ArrayLike) -> Float[np.ndarray, "n 2"]:
@@ -24,8 +27,11 @@ def line(num: int, y: float) -> Float[np.ndarray, "n 2"]:
 
     A single point lies in the middle.
     """
+    check_whole(num=num)
     if num < 1:
         raise ValueError(f"a line needs at least one point, not {num}.")
+    if num > MAX_POINTS:
+        raise ValueError(f"a line has at most {MAX_POINTS:,} points, not {num:,}.")
     x = np.linspace(-1.0, 1.0, num) if num > 1 else np.zeros(1)
     return np.column_stack([x, np.full(num, float(y))])
 
@@ -34,8 +40,13 @@ def rectangle(
     columns: int, rows: int, y_low: float, y_high: float
 ) -> Float[np.ndarray, "n 2"]:
     """`columns * rows` points in a grid between two heights, row by row from below."""
+    check_whole(columns=columns, rows=rows)
     if rows < 1:
         raise ValueError(f"a rectangle needs at least one row, not {rows}.")
+    if columns * rows > MAX_POINTS:
+        raise ValueError(
+            f"a rectangle has at most {MAX_POINTS:,} points, not {columns * rows:,}."
+        )
     heights = np.linspace(y_low, y_high, rows) if rows > 1 else [(y_low + y_high) / 2]
     return np.concatenate([line(columns, y) for y in heights])
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._native import Engine
+from .._types import shown
 from ._cells import MAX_DEPTH, num_cells
 from ._expression import Expressed
 from ._fields import Fields, Quads, Queries, Values
@@ -81,7 +82,9 @@ class AbstractRule(abc.ABC):
 
 def check_known_strategy(strategy: str) -> None:
     if strategy not in STRATEGIES:
-        raise ValueError(f"unknown strategy {strategy!r}: use one of {STRATEGIES}.")
+        raise ValueError(
+            f"unknown strategy {shown(strategy)}: use one of {STRATEGIES}."
+        )
 
 
 def check_depth(depth: int) -> None:

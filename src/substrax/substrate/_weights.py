@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 from jaxtyping import Float
 
-from .._types import as_number
+from .._types import as_number, shown
 
 WEIGHT_MAPS = ("deadzone", "linear")
 DEAD_ZONE = 0.2
@@ -27,12 +27,13 @@ class WeightMap:
     def __post_init__(self) -> None:
         if self.name not in WEIGHT_MAPS:
             raise ValueError(
-                f"unknown weight map {self.name!r}: use one of {WEIGHT_MAPS}."
+                f"unknown weight map {shown(self.name)}: use one of {WEIGHT_MAPS}."
             )
         # Stretched, it must still be a float32.
         if not 0 < as_number(self.max_weight) < 1e38:
             raise ValueError(
-                f"max_weight must be positive and below 1e38, not {self.max_weight!r}."
+                "max_weight must be positive and below 1e38, not "
+                f"{shown(self.max_weight)}."
             )
 
     def __call__(self, u: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
