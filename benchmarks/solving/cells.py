@@ -72,7 +72,7 @@ def robots(experiment: str, name: str) -> Cell:
         "measured",
         [
             ours(f"{name}, radar {radar}", experiment, rule=rule, radar=radar)
-            for radar in ("corrected", "reference", "original")
+            for radar in ("corrected", "reference")
             for name, rule in DECODERS.items()
             if rule != "es"
         ],
@@ -209,21 +209,28 @@ class Depths(NamedTuple):
     """By rule and start, in the order of `DEPTHS`."""
 
 
+def without_measures(arm: Arm) -> Arm:
+    """Not read on finer fields, which takes longer than the run."""
+    return arm._replace(work={**arm.work, "measures": False})
+
+
 def depths(name: str, experiment: str, budget: str, **settings: Any) -> Depths:
     return Depths(
         name,
         budget,
         {
             f"{rule}, {start}": [
-                ours(
-                    f"{rule}, {start}, depth {depth}",
-                    experiment,
-                    rule=rule,
-                    depth=depth,
-                    start__genome=genome,
-                    outputs=("weight", "leo", "bias"),
-                    **links,
-                    **settings,
+                without_measures(
+                    ours(
+                        f"{rule}, {start}, depth {depth}",
+                        experiment,
+                        rule=rule,
+                        depth=depth,
+                        start__genome=genome,
+                        outputs=("weight", "leo", "bias"),
+                        **links,
+                        **settings,
+                    )
                 )
                 for depth in DEPTHS
             ]
@@ -244,11 +251,10 @@ DEPTH_CELLS: dict[str, Depths] = {
     "depth-visual": depths(
         "Visual discrimination",
         "visual",
-        "Fitness 0.95 at 11 x 11, at most 50 generations of 50 and 30 s.",
+        "Fitness 0.95 at 11 x 11, at most 50 generations of 50.",
         population=50,
         generations=50,
         target=0.95,
-        seconds=30,
     ),
     "depth-maze": depths(
         "Hard maze",

@@ -11,8 +11,9 @@ from substrax.problems import VisualDiscrimination
 FINER = (33, 55)
 
 
-def run_experiment(name: str, settings: dict[str, Any], seed: int) -> dict[str, Any]:
-    experiment = load_experiment(name).with_settings({**settings, "seed": seed})
+def run_experiment(work: dict[str, Any], seed: int) -> dict[str, Any]:
+    settings = {**work["settings"], "seed": seed}
+    experiment = load_experiment(work["experiment"]).with_settings(settings)
     result = experiment.evolve()
     population = experiment.neat.settings["population_size"]
     solved_at = result.solved_at
@@ -22,7 +23,9 @@ def run_experiment(name: str, settings: dict[str, Any], seed: int) -> dict[str, 
         "generations": result.generations,
         "evaluations": runs * population,
         "best": result.best_fitness if result.best_fitness is not None else -1.0,
-        "measures": measures_of(experiment, result),
+        "measures": measures_of(experiment, result)
+        if work.get("measures", True)
+        else {},
     }
 
 

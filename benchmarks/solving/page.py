@@ -17,6 +17,7 @@ from cells import (
     results_by_arm,
 )
 from depth import draw, section
+from runs import Job
 
 from substrax.evolve import write_atomically
 from substrax.reproduce import machine_facts, machine_lines, rate
@@ -33,7 +34,8 @@ python benchmarks/solving/solve.py --page docs/results/solving.md
 ```
 
 Runs are kept in `results/solving.jsonl` and not done twice; the
-[data of this page](solving.parquet) are all of them. Seeds are 0 to 29, or 0 to 9 for
+[data of this page](solving.parquet) are all of them, and `--known
+docs/results/solving.parquet` takes them for done. Seeds are 0 to 29, or 0 to 9 for
 peers that take a quarter of an hour for a run; settings were chosen with seeds from
 1000 on. Generations, counted from 0, and evaluations are medians over the runs that
 solved it; fitness, measures and times are medians over all runs. Intervals are
@@ -116,6 +118,21 @@ def page(done: Results, path: Path) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def read_data(path: Path) -> Results:
+    """The runs that `write_data` wrote, by their keys."""
+    import pyarrow.parquet
+
+    done: Results = {}
+    for row in pyarrow.parquet.read_table(path).to_pylist():
+        job = Job(row["cell"], row["arm"], row["seed"], json.loads(row["work"]))
+        measures = json.loads(row["measures"])
+        done[job.key] = {k: row[k] for k in FIELDS} | {"measures": measures}
+    return done
+
+
+FIELDS = ("solved_at", "generations", "evaluations", "best", "seconds")
+
+
 def write_data(done: Results, path: Path) -> None:
     """All runs of the tables, one a row; settings and measures as JSON."""
     import pyarrow
@@ -132,7 +149,7 @@ def write_data(done: Results, path: Path) -> None:
                         "arm": job.arm,
                         "seed": job.seed,
                         "work": json.dumps(job.work, sort_keys=True),
-                        **{k: result[k] for k in result if k != "measures"},
+                        **{k: result[k] for k in FIELDS},
                         "measures": json.dumps(result.get("measures", {})),
                     }
                 )

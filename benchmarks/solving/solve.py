@@ -17,7 +17,7 @@ from typing import Any
 from cells import CELLS, DEPTH_CELLS, SEEDS, jobs_of
 from depth import section
 from ours import run_experiment
-from page import page, table, write_data
+from page import page, read_data, table, write_data
 from peer_multineat import run_multineat
 from peer_neat_python import run_neat_python
 from runs import Job, free_cores, run_all
@@ -32,7 +32,7 @@ def run_one(job: Job) -> dict[str, Any]:
     work = job.work
     if "peer" in work:
         return PEERS[work["peer"]](work, job.seed)
-    return run_experiment(work["experiment"], work["settings"], job.seed)
+    return run_experiment(work, job.seed)
 
 
 def main() -> None:
@@ -42,6 +42,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("ours", "peers"), help="one side of it")
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--results", type=Path, default=Path("results/solving.jsonl"))
+    parser.add_argument("--known", type=Path, help="data of a page: runs that are done")
     parser.add_argument("--page", type=Path)
     arguments = parser.parse_args()
     unknown = set(arguments.cells) - set(ALL)
@@ -52,8 +53,9 @@ def main() -> None:
     if arguments.only:
         is_wanted = arguments.only == "ours"
         jobs = [job for job in jobs if ("peer" not in job.work) == is_wanted]
-    done = run_all(
-        jobs,
+    known = read_data(arguments.known) if arguments.known else {}
+    done = known | run_all(
+        [job for job in jobs if job.key not in known],
         run_one,
         arguments.results,
         cores=free_cores(),

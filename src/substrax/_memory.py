@@ -78,7 +78,7 @@ def free_memory() -> int:
     with contextlib.suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
         line = next(x for x in lines if x.startswith("MemAvailable"))
-        return min(int(line.split()[1]) << 10, _group_memory())
+        return min(int(line.split()[1]) << 10, _group_memory(), _address_space())
     with contextlib.suppress(AttributeError, OSError, ValueError):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return 4 << 30
@@ -97,6 +97,18 @@ def _group_memory() -> int:
     with contextlib.suppress(OSError, ValueError):
         limit = int((folder / "memory.max").read_text())
         return limit - int((folder / "memory.current").read_text())
+    return 1 << 62
+
+
+def _address_space() -> int:
+    """What `ulimit -v` leaves to this process."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            return max(limit - pages * resource.getpagesize(), 0)
     return 1 << 62
 
 

@@ -232,3 +232,16 @@ def test_copies_are_not_mutated():
     genomes = jax.tree.map(np.asarray, genomes)
     assert (count_nodes(genomes)[~is_copy] == 7).all()
     assert (genomes.link_weight != np.asarray(start.link_weight)).any(1)[~is_copy].all()
+
+
+def test_a_full_genome_has_room_where_links_were_deleted():
+    """What a new link costs depends on what stays, not on what there was."""
+    config = still_config(delete_node_rate=1.0, add_link_rate=1.0)
+    roomy = start_genome()
+    full = jax.tree.map(
+        lambda x: x[: len(LINKS)] if x.shape[0] == roomy.max_links else x, roomy
+    )
+    assert full.max_links == len(LINKS) < roomy.max_links
+    assert full.max_nodes == roomy.max_nodes != roomy.max_links
+    # `mutants` says so if a capacity was exceeded.
+    assert outcomes_of(mutants(config, full)) == outcomes_of(mutants(config, roomy))

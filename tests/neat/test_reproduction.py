@@ -222,6 +222,31 @@ def test_only_the_best_share_of_a_species_become_parents():
     assert len(set(first[:100].tolist())) > 15
 
 
+@pytest.mark.parametrize(
+    ("rate", "size", "num"),
+    [
+        (0.3, 10, 3),
+        (0.3, 11, 4),
+        (0.05, 10, 1),
+        (0.05, 41, 3),
+        (1.0, 7, 7),
+        (0.5, 1, 1),
+    ],
+)
+def test_so_many_become_parents_and_no_more(rate, size, num):
+    """The share of the species, rounded up; one at least."""
+    config = dataclasses.replace(
+        _config(2000, survival_rate=rate, elitism=0),
+        crossover=CrossoverConfig(interspecies_rate=0.0),
+    )
+    species = [0] * size + [1] * (2000 - size)
+    scores = np.random.default_rng(0).permutation(2000).astype(np.float32)
+    parents = _parents(config, species, scores, [1990, 10])
+    best = set(np.argsort(-scores[:size])[:num].tolist())
+    assert set(np.asarray(parents.first)[:1990].tolist()) == best
+    assert set(np.asarray(parents.second)[:1990].tolist()) <= best
+
+
 def test_members_are_ranked_within_species_and_the_later_of_equals_leads():
     species = jnp.array([0, 0, 1, 0, 1], jnp.int32)
     order = rank_members(species, jnp.array([1.0, 1.0, 5.0, 2.0, 7.0]))

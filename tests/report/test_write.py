@@ -1,5 +1,6 @@
 """The report as files: what is in it, for every kind of run."""
 
+import json
 import re
 import shutil
 import sys
@@ -204,6 +205,8 @@ def test_figures_of_an_older_report_do_not_stay(tmp_path: Path):
     old = run.path / "report" / "figures" / "grid.svg"
     old.parent.mkdir(parents=True)
     old.write_text("old")
+    listed = {"figures": ["grid.svg"]}
+    (run.path / "report" / "figures.json").write_text(json.dumps(listed))
     write_report(run.path)
     assert not old.exists()
 

@@ -138,7 +138,7 @@ class _PlainLines(_Silent):
         self._last_ever, self._last_line = record.best_ever, now
         print(
             f"{record.generation:10d} {_number(record.best_fitness):>7}"
-            f" {_number(record.best_ever):>7} {record.mean_fitness:7.4f}"
+            f" {_number(record.best_ever):>7} {_number(record.mean_fitness):>7}"
             f" {record.num_species:8d} {record.mean_hidden:7.1f}"
             f" {record.mean_network_links:6.0f} {record.num_cached:7d}"
             f" {self._estimate.seconds_per_generation:6.2f}"
@@ -198,7 +198,7 @@ class _Live:
             (
                 "fitness",
                 f"best {_number(record.best_ever)}, this generation "
-                f"{_number(record.best_fitness)}, mean {record.mean_fitness:.4f}",
+                f"{_number(record.best_fitness)}, mean {_number(record.mean_fitness)}",
             ),
             ("species", f"{record.num_species}"),
             (

@@ -44,9 +44,11 @@ def summary(experiment: Experiment, directory: RunDirectory) -> dict[str, Any]:
         "problem": experiment.problem.name,
         "decoder": experiment.decoder.name,
         "seed": experiment.run.seed,
-        "generations": len(metrics),
+        "generations": metrics[-1]["generation"] + 1 if metrics else 0,
         "generations_at_most": experiment.run.generations,
         "stopped": None if reason is None else reason.value,
+        "error": directory.error(),
+        "damaged_lines": directory.damaged_lines(),
         "target": target,
         "seconds": round(sum(m["seconds"] for m in metrics), 3),
         "compile_seconds": round(sum(m["compile_seconds"] for m in metrics), 3),
@@ -83,7 +85,12 @@ def summary_lines(experiment: Experiment, directory: RunDirectory) -> list[str]:
     if facts["stopped"] is None:
         lines.append("still running, or killed (then `substrax resume` goes on)")
     else:
-        lines.append(f"stopped because {StopReason(facts['stopped']).sentence}")
+        error = f": {facts['error']}" if facts["error"] else ""
+        reason = StopReason(facts["stopped"]).sentence
+        lines.append(f"stopped because {reason}{error}")
+    if facts["damaged_lines"]:
+        numbers = ", ".join(map(str, facts["damaged_lines"][:5]))
+        lines.append(f"metrics.jsonl is damaged in line {numbers}, which is left out")
     if facts["num_cached"]:
         lines.append(f"{facts['num_cached']} networks came from the cache")
     lines += [f"stuck? {sentence}" for sentence in facts["diagnosis"]]

@@ -3,6 +3,7 @@
 import argparse
 import logging
 import math
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -202,7 +203,8 @@ def _dispatch(words: Sequence[str]) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status.
 
-    0: done. 1: something outside the program failed (a full disk, a missing extra).
+    0: done. 1: something outside the program failed (a full disk, a missing extra),
+    or the program itself.
     2: a mistake in what was asked for. 130, 143: interrupted, after saving.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -215,17 +217,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except ValueError as error:
+        if os.environ.get(TRACEBACK):
+            raise
         print(f"substrax: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         what = f"{error.strerror or error}"
         if error.filename:
             what = f"cannot use {error.filename}: {what}"
-        print(
-            f"substrax: {what}. What was saved before is intact: `substrax resume DIR` "
-            "goes on from there.",
-            file=sys.stderr,
-        )
+        more = " ".join(getattr(error, "__notes__", ()))
+        print(f"substrax: {what}. {more}".rstrip(), file=sys.stderr)
         return 1
     except ImportError as error:
         print(f"substrax: {error}", file=sys.stderr)
@@ -233,3 +234,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("substrax: stopped.", file=sys.stderr)
         return 130
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        kind = type(error).__name__
+        text = _shortened(f"{kind}: {error}" if str(error) else kind)
+        print(
+            f"substrax: something went wrong that should not have: {text}\nPlease "
+            f"report it, with what `{TRACEBACK}=1 substrax ...` prints.",
+            file=sys.stderr,
+        )
+        return 1
+
+
+TRACEBACK = "SUBSTRAX_TRACEBACK"
+"""Set in the environment, it shows where an error came from."""
+
+
+def _shortened(text: str, most: int = 300) -> str:
+    """On one line, and not all of it."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 4]} ..."

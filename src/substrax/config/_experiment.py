@@ -16,6 +16,7 @@ from ..evolve import (
     Result,
     RunDirectory,
     check_limits,
+    check_memory,
     evolve,
 )
 from ..experiments import read_experiment
@@ -136,7 +137,6 @@ class Experiment:
     def build(self) -> Parts:
         """The objects. Nothing is compiled."""
         _section_errors("run", lambda run: run.resources, self.run)
-        _section_errors("run", lambda run: check_limits(**run.limits), self.run)
         problem = _section_errors("problem", build_problem, self.problem)
         layout = _section_errors("problem", lambda problem: problem.layout, problem)
         decoder = _section_errors(
@@ -149,6 +149,11 @@ class Experiment:
         )
         algorithm = _section_errors("neat", build_neat, self.neat, self.start, decoder)
         return Parts(algorithm, decoder, problem)
+
+    def check(self) -> None:
+        """Raises if it cannot be run here; nothing is made or compiled."""
+        _section_errors("run", lambda run: check_limits(**run.limits), self.run)
+        _section_errors("neat", check_memory, self.build().algorithm)
 
     def evolve(
         self,
@@ -350,7 +355,13 @@ def load_experiment(name_or_path: str | os.PathLike[str]) -> Experiment:
 def load_run(directory: str | os.PathLike[str]) -> tuple[Experiment, RunDirectory]:
     """The experiment of a run directory, and the directory."""
     run = RunDirectory(directory)
-    text = run.config_text()
+    try:
+        text = run.config_text()
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{run.path / 'config.toml'} is not a text: byte {error.start} is not "
+            "UTF-8. It is damaged."
+        ) from error
     if not text:
         raise ValueError(
             f"{run.path} has no config.toml: its run was started from Python, by "

@@ -4,6 +4,8 @@ from ._best import Best as Best
 from ._best import best_to_safetensors as best_to_safetensors
 from ._best import genome_size as genome_size
 from ._checkpoint import DamagedRunError as DamagedRunError
+from ._checks import check_limits as check_limits
+from ._checks import check_memory as check_memory
 from ._diagnosis import diagnose as diagnose
 from ._directory import RunDirectory as RunDirectory
 from ._files import refuse_links as refuse_links
@@ -15,7 +17,6 @@ from ._lock import lock as lock
 from ._loop import MAX_CACHED_BYTES as MAX_CACHED_BYTES
 from ._loop import Callback as Callback
 from ._loop import Result as Result
-from ._loop import check_limits as check_limits
 from ._loop import evolve as evolve
 from ._record import TIMES as TIMES
 from ._record import GenerationRecord as GenerationRecord

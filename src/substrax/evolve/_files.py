@@ -31,12 +31,12 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     What is no ordinary file, such as a device or a pipe, is written to directly, and
     where a link leads to a file, that file is replaced and not the link.
     """
-    target = Path(os.path.realpath(path))
     try:
-        if target.exists() and not target.is_file():
-            with open(target, "wb") as file:
+        if path.exists() and not path.is_file():
+            with open(path, "wb") as file:
                 yield file
             return
+        target = Path(os.path.realpath(path))
         temporary, descriptor = _new_file(target)
         try:
             with os.fdopen(descriptor, "wb") as file:

@@ -3,9 +3,7 @@
 import contextlib
 import dataclasses
 import functools
-import math
 import os
-import reprlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -23,6 +21,7 @@ from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
 from ..network import Networks
 from ..problems import AbstractProblem
 from ._best import Best
+from ._checks import check_fits, check_limits, check_memory, checked_fitness
 from ._compile_clock import compile_seconds
 from ._compiler import Compiled
 from ._directory import SCRATCH, RunDirectory
@@ -138,13 +137,14 @@ def evolve(
         seconds,
         patience,
     )
-    _check(algorithm, decoder)
+    check_fits(algorithm, decoder)
     check_limits(
         seed,
         **dataclasses.asdict(limits),
         checkpoint_every=checkpoint_every,
         max_cached_bytes=max_cached_bytes,
     )
+    check_memory(algorithm)
     if keep_compiled:
         use_cache()
     cache = NetworkCache(max_cached_bytes)
@@ -172,68 +172,6 @@ def evolve(
             with contextlib.suppress(OSError, ValueError):  # the first one matters
                 directory.write_stop_reason(StopReason.ERROR, _sentence(error))
             raise
-
-
-def _check(algorithm: NEAT, decoder: AbstractDecoder) -> None:
-    config = algorithm.config
-    if not config.maximise:
-        raise ValueError(
-            "evolve() takes larger fitness for better, as problems do: set "
-            "maximise=True, or turn the fitness round."
-        )
-    for name, has, wants in (
-        ("num_inputs", config.num_inputs, decoder.num_genome_inputs),
-        ("num_outputs", config.num_outputs, decoder.num_genome_outputs),
-    ):
-        if has != wants:
-            raise ValueError(
-                f"NEAT's genomes have {name}={has}, but the decoder reads genomes with "
-                f"{wants}. Set NEATConfig.{name} to {wants}."
-            )
-
-
-MOST_SEED = (1 << 32) - 1
-"""JAX makes its keys of 32 bits: a larger seed would be another one's run."""
-
-
-def check_limits(
-    seed: int,
-    generations: int,
-    target: float | None,
-    seconds: float | None,
-    patience: int | None,
-    checkpoint_every: int,
-    max_cached_bytes: int,
-) -> None:
-    """Raises a `ValueError` for a seed or a limit that makes no sense."""
-    counts: tuple[tuple[str, Any, int, int], ...] = (
-        ("seed", seed, 0, MOST_SEED),
-        ("generations", generations, 0, _MOST_COUNT),
-        ("patience", patience, 1, _MOST_COUNT),
-        ("checkpoint_every", checkpoint_every, 1, _MOST_COUNT),
-        ("max_cached_bytes", max_cached_bytes, 0, _MOST_BYTES),
-    )
-    for name, value, least, most in counts:
-        if value is None and name == "patience":
-            continue
-        if not isinstance(value, int | np.integer) or isinstance(value, bool):
-            wanted = "Give a whole number"
-        elif value < least:
-            wanted = f"Choose at least {least}"
-        elif value > most:
-            wanted = f"Choose at most {most}"
-        else:
-            continue
-        raise ValueError(f"{name} is {reprlib.repr(value)}. {wanted}.")
-    for name, value in (("target", target), ("seconds", seconds)):
-        if value is not None and math.isnan(value):
-            raise ValueError(f"{name} is NaN, which nothing can be compared with.")
-    if seconds is not None and seconds < 0:
-        raise ValueError(f"seconds is {seconds}. Choose at least 0.")
-
-
-_MOST_COUNT = (1 << 31) - 1
-_MOST_BYTES = (1 << 63) - 1
 
 
 def _first_state(algorithm: NEAT, key: Key[Array, ""]) -> NEATState:
@@ -410,42 +348,6 @@ class _Run:
             state=state,
             history=tuple(history),
         )
-
-
-def checked_fitness(value: Any, num: int) -> np.ndarray:
-    """What a problem said, as an array of numbers; or a sentence on what it is."""
-    wanted = f"it needs one number for each of the {num} networks."
-    if value is None:
-        raise ValueError(f"the problem's fitness is None (no `return`?); {wanted}")
-    if np.ma.isMaskedArray(value):
-        raise ValueError(
-            "the problem's fitness is a masked array; fill it, with NaN for networks "
-            "that failed (numpy.ma.filled)."
-        )
-    try:
-        fitness = np.asarray(value)
-    except ValueError as error:  # lists of different lengths
-        raise ValueError(f"the problem's fitness is no array; {wanted}") from error
-    if fitness.shape != (num,):
-        raise ValueError(
-            f"the problem's fitness has the shape {fitness.shape}; {wanted}"
-        )
-    if not (np.issubdtype(fitness.dtype, np.number) or fitness.dtype == np.bool_) or (
-        np.issubdtype(fitness.dtype, np.complexfloating)
-        or np.issubdtype(fitness.dtype, np.timedelta64)
-    ):
-        raise ValueError(f"the problem's fitness is of type {fitness.dtype}; {wanted}")
-    fitness = fitness.astype(np.float64)
-    too_large = np.isfinite(fitness) & (np.abs(fitness) > _MOST_FITNESS)
-    if too_large.any():
-        raise ValueError(
-            f"the problem's fitness has {fitness[too_large][0]:g}, which is beyond the "
-            f"{_MOST_FITNESS:.3g} that NEAT's numbers of 32 bits hold; divide it."
-        )
-    return fitness
-
-
-_MOST_FITNESS = float(np.finfo(np.float32).max)
 
 
 def _sentence(error: Exception) -> str:

@@ -251,14 +251,28 @@ def append_link(
     target: Int[Array, ""],
     weight: Float[Array, ""],
 ) -> tuple[Genome, Bool[Array, " links"], Bool[Array, ""]]:
-    """Add a link behind the others.
+    """Add a link behind the others; in a full row, over a link that does not stay.
 
     **Returns:** the genome, the links that stay, and whether capacity was exceeded.
     """
-    num_links = genome.num_links
-    overflow = is_new & (num_links >= genome.max_links)
     slots = jnp.arange(genome.max_links, dtype=jnp.int32)
-    is_slot = is_new & (slots == num_links)
+    is_gap = genome.link_mask & ~keep
+    is_full = is_new & (genome.num_links >= genome.max_links)
+    overflow = is_full & ~any_true(is_gap)
+    # The links behind the first gap move into it, so that rows stay sorted.
+    moves = is_full & any_true(is_gap) & (slots >= jnp.argmax(is_gap).astype(jnp.int32))
+    close = lambda x: jnp.where(moves, jnp.concatenate([x[1:], x[-1:]]), x)
+    genome = dataclasses.replace(
+        genome,
+        link_id=close(genome.link_id),
+        link_source=close(genome.link_source),
+        link_target=close(genome.link_target),
+        link_weight=close(genome.link_weight),
+        link_enabled=close(genome.link_enabled),
+    )
+    keep = close(keep)
+    place = jnp.where(any_true(moves), genome.max_links - 1, genome.num_links)
+    is_slot = is_new & (slots == place)
     genome = dataclasses.replace(
         genome,
         link_id=jnp.where(is_slot, link_id, genome.link_id),

@@ -105,7 +105,8 @@ class Run:
         """Why the run ended, in words."""
         if self.stop_reason is None:
             return "it is still running, or was killed"
-        return self.stop_reason.sentence
+        error = self.facts.get("error")
+        return self.stop_reason.sentence + (f": {error}" if error else "")
 
     def measures(self) -> dict[str, float]:
         """What the problem says about the best network, besides its fitness."""

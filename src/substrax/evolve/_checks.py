@@ -1,0 +1,143 @@
+"""What `evolve` is given, looked at before anything is made of it."""
+
+import math
+import reprlib
+from typing import Any
+
+import jax
+import numpy as np
+
+from .._memory import free_memory, show_bytes
+from ..decoders import AbstractDecoder
+from ..neat import NEAT
+
+
+def check_fits(algorithm: NEAT, decoder: AbstractDecoder) -> None:
+    """Raises a `ValueError` if the decoder does not read such genomes."""
+    config = algorithm.config
+    if not config.maximise:
+        raise ValueError(
+            "evolve() takes larger fitness for better, as problems do: set "
+            "maximise=True, or turn the fitness round."
+        )
+    for name, has, wants in (
+        ("num_inputs", config.num_inputs, decoder.num_genome_inputs),
+        ("num_outputs", config.num_outputs, decoder.num_genome_outputs),
+    ):
+        if has != wants:
+            raise ValueError(
+                f"NEAT's genomes have {name}={has}, but the decoder reads genomes with "
+                f"{wants}. Set NEATConfig.{name} to {wants}."
+            )
+
+
+MOST_SEED = (1 << 32) - 1
+"""JAX makes its keys of 32 bits: a larger seed would be another one's run."""
+
+
+def check_limits(
+    seed: int,
+    generations: int,
+    target: float | None,
+    seconds: float | None,
+    patience: int | None,
+    checkpoint_every: int,
+    max_cached_bytes: int,
+) -> None:
+    """Raises a `ValueError` for a seed or a limit that makes no sense."""
+    counts: tuple[tuple[str, Any, int, int], ...] = (
+        ("seed", seed, 0, MOST_SEED),
+        ("generations", generations, 0, _MOST_COUNT),
+        ("patience", patience, 1, _MOST_COUNT),
+        ("checkpoint_every", checkpoint_every, 1, _MOST_COUNT),
+        ("max_cached_bytes", max_cached_bytes, 0, _MOST_BYTES),
+    )
+    for name, value, least, most in counts:
+        if value is None and name == "patience":
+            continue
+        if not isinstance(value, int | np.integer) or isinstance(value, bool):
+            wanted = "Give a whole number"
+        elif value < least:
+            wanted = f"Choose at least {least}"
+        elif value > most:
+            wanted = f"Choose at most {most}"
+        else:
+            continue
+        raise ValueError(f"{name} is {reprlib.repr(value)}. {wanted}.")
+    for name, value in (("target", target), ("seconds", seconds)):
+        if value is not None and math.isnan(value):
+            raise ValueError(f"{name} is NaN, which nothing can be compared with.")
+    if seconds is not None and seconds < 0:
+        raise ValueError(f"seconds is {seconds}. Choose at least 0.")
+
+
+_MOST_COUNT = (1 << 31) - 1
+_MOST_BYTES = (1 << 63) - 1
+
+
+_BYTES_OF_A_NODE, _BYTES_OF_A_LINK = 12, 17
+_COPIES = 8
+"""Arrays as large as the population that a generation needs at least at one time."""
+
+
+def check_memory(algorithm: NEAT) -> None:
+    """Raises a `ValueError` if NEAT alone would not fit into the memory.
+
+    XLA waits for memory that never comes, or is killed: that is too late.
+    """
+    config = algorithm.config
+    genome = _BYTES_OF_A_NODE * config.max_nodes + _BYTES_OF_A_LINK * config.max_links
+    needed, free = _COPIES * config.population_size * genome, _free_memory()
+    if needed > free:
+        raise ValueError(
+            f"population_size {config.population_size:,} with max_nodes "
+            f"{config.max_nodes:,} and max_links {config.max_links:,} needs about "
+            f"{show_bytes(needed)} of memory for NEAT alone, and {show_bytes(free)} "
+            "are free. Choose less of one of them."
+        )
+
+
+def _free_memory() -> int:
+    """Of the device that holds the population."""
+    device = jax.devices()[0]
+    if device.platform != "cpu":
+        stats = device.memory_stats() or {}
+        if "bytes_limit" in stats:
+            return stats["bytes_limit"] - stats.get("bytes_in_use", 0)
+    return free_memory()
+
+
+def checked_fitness(value: Any, num: int) -> np.ndarray:
+    """What a problem said, as an array of numbers; or a sentence on what it is."""
+    wanted = f"it needs one number for each of the {num} networks."
+    if value is None:
+        raise ValueError(f"the problem's fitness is None (no `return`?); {wanted}")
+    if np.ma.isMaskedArray(value):
+        raise ValueError(
+            "the problem's fitness is a masked array; fill it, with NaN for networks "
+            "that failed (numpy.ma.filled)."
+        )
+    try:
+        fitness = np.asarray(value)
+    except ValueError as error:  # lists of different lengths
+        raise ValueError(f"the problem's fitness is no array; {wanted}") from error
+    if fitness.shape != (num,):
+        raise ValueError(
+            f"the problem's fitness has the shape {fitness.shape}; {wanted}"
+        )
+    if not (np.issubdtype(fitness.dtype, np.number) or fitness.dtype == np.bool_) or (
+        np.issubdtype(fitness.dtype, np.complexfloating)
+        or np.issubdtype(fitness.dtype, np.timedelta64)
+    ):
+        raise ValueError(f"the problem's fitness is of type {fitness.dtype}; {wanted}")
+    fitness = fitness.astype(np.float64)
+    too_large = np.isfinite(fitness) & (np.abs(fitness) > _MOST_FITNESS)
+    if too_large.any():
+        raise ValueError(
+            f"the problem's fitness has {fitness[too_large][0]:g}, which is beyond the "
+            f"{_MOST_FITNESS:.3g} that NEAT's numbers of 32 bits hold; divide it."
+        )
+    return fitness
+
+
+_MOST_FITNESS = float(np.finfo(np.float32).max)

@@ -1,0 +1,65 @@
+"""What comes from a run is text, whatever it looks like."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from substrax.report import _html
+from substrax.report._figures import Picture
+from substrax.report._style import new_figure
+
+HOSTILE = """<script>alert("1")</script> & 'more' <b title="x">"""
+
+
+class Reader(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.values: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.tags.append(tag)
+        self.values += [value for _, value in attrs if value]
+
+    def handle_data(self, data) -> None:
+        self.text += data
+
+
+def picture(folder: Path) -> str:
+    (folder / "a.svg").write_text("<svg/>")
+    item = Picture("name", "part", HOSTILE, HOSTILE, HOSTILE, new_figure(1.0, 1.0))
+    return _html.picture(item, [folder / "a.svg"])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda folder: _html.paragraph(HOSTILE),
+        lambda folder: _html.note(HOSTILE, HOSTILE),
+        lambda folder: _html.facts([(HOSTILE, HOSTILE, HOSTILE)]),
+        lambda folder: _html.pairs([(HOSTILE, HOSTILE)], HOSTILE),
+        lambda folder: _html.numbers([HOSTILE], [[HOSTILE]], HOSTILE),
+        lambda folder: _html.code(HOSTILE),
+        lambda folder: _html.card(HOSTILE, ""),
+        picture,
+        lambda folder: _html.page(
+            title=HOSTILE,
+            header="",
+            sections=[("name", HOSTILE, "")],
+            footer="",
+            css="",
+            js="",
+        ),
+    ],
+)
+def test_what_looks_like_html_is_text(tmp_path: Path, make) -> None:
+    text = make(tmp_path)
+    # the page has a script of its own
+    assert text.count("<script") == text.count("<!doctype")
+    found = Reader(text)
+    assert "b" not in found.tags
+    assert HOSTILE in found.text or HOSTILE in found.values
+    assert all(value == HOSTILE or "<" not in value for value in found.values)
