@@ -71,6 +71,10 @@ def test_verify_names_what_is_wrong_with_a_case(cases, write, capsys):
     for change, message in (
         ({"settle_outputs": [[0.0]]}, "settle_outputs has the shape"),
         ({"hidden": None}, "case xor-3 of"),
+        ({"hidden": [["1", "2"]]}, "hidden must be rows of numbers"),
+        ({"connections": [[1, 2, 3]]}, "connections must be rows of 5 numbers"),
+        ({"cppn": {"nodes": 3}}, "case xor-3 of"),
+        ({"params": []}, "case xor-3 of"),
     ):
         changed = copy.deepcopy([c for c in cases if c["settle_outputs"]][:1])
         changed[0].update(change, case="xor-3")
@@ -89,6 +93,8 @@ def test_verify_prints_json(cases, write, capsys):
     [
         ("no json", "is not JSON"),
         ("[]", "is no vector file"),
+        ("[" * 100_000, "is nested too deeply"),
+        ('{"cases": [3]}', "case 0 .* is 3, but must be a table"),
         ('{"cases": []}', "is no vector file"),
         ('{"cases": [{"case": 7}]}', "case 7 .* incomplete: 'params' is missing"),
     ],

@@ -17,6 +17,8 @@ def plain(**fields: type) -> type:
     [
         (int, True, "it must be a whole number, not True"),
         (int, 3.0, "it must be a whole number, not 3.0"),
+        (int, (), r"it must be a whole number, not \(\)"),
+        (float, [0.5], r"it must be a number between .*, not \[0.5\]"),
         (int, 2**31, r"between -2\^31 and 2\^31 - 1, not 2147483648"),
         (int, 10**5000, "not a number of more than 4300 digits"),
         (float, float("inf"), "it must be a number between -1e37 and 1e37, not inf"),

@@ -100,9 +100,12 @@ def check_settings(holder: Any) -> None:
         value = getattr(holder, name)
         if value is None and is_optional:
             continue
-        if is_tuple and not isinstance(value, tuple | list):
+        if not is_tuple:
+            _check_kind(name, kind, value)
+            continue
+        if not isinstance(value, tuple | list):
             raise ValueError(f"{name} must be a tuple, not {shown(value)}.")
-        for one in value if isinstance(value, tuple | list) else [value]:
+        for one in value:
             _check_kind(name, kind, one)
 
 

@@ -45,6 +45,11 @@ def load_cases(path: str | Path) -> list[dict[str, Any]]:
         raise ValueError(
             f"{path} is no vector file: it needs a list of cases under the key 'cases'."
         )
+    for number, case in enumerate(cases):
+        if not isinstance(case, dict):
+            raise ValueError(
+                f"case {number} of {path} is {shown(case)}, but must be a table."
+            )
     return cases
 
 
@@ -52,8 +57,6 @@ def verify_case(
     case: Mapping[str, Any], *, strategy: str = "auto", precision: str = "f64"
 ) -> tuple[str, ...]:
     """How the network of one case differs from what the file says."""
-    if not isinstance(case, Mapping):
-        raise ValueError(f"it is {shown(case)}, but must be a table.")
     parameters = case["params"]
     check_whole(max_depth=parameters["max_depth"])
     layout = Layout(case["inputs"], case["outputs"])
@@ -162,7 +165,7 @@ def verify_file(
     cases = load_cases(path)
     results = []
     for number, case in enumerate(cases):
-        name = case.get("case") if isinstance(case, Mapping) else None
+        name = case.get("case")
         is_name = isinstance(name, int | str) and not isinstance(name, bool)
         name = brief(name, 60) if is_name and len(shown(name)) <= 60 else number
         try:

@@ -411,7 +411,21 @@ def _with_bias(bias):
         ({"connections": [[-1, 0, "heavy"]]}, "-1 -> 0 is 'heavy'"),
         ({"connections": [[-1, 0, 1.0], [-1, 0, 2.0]]}, "-1 -> 0 occurs twice"),
         ({"nodes": [{"id": 0, "activation": "sine2", "bias": 0.0}]}, "sine2"),
+        (_with_bias(True), "Node 0 has the bias True"),
+        (_with_bias("1"), "Node 0 has the bias '1'"),
+        (_with_bias(10**400), "Node 0 has the bias 1000"),
+        ({"nodes": [{"id": True, "activation": "tanh", "bias": 0.0}]}, "True is no id"),
+        ({"nodes": [{"id": 0.0, "activation": "tanh", "bias": 0.0}]}, "0.0 is no id"),
+        ({"nodes": 3}, "nodes are 3"),
+        ({"nodes": ["tanh"]}, "'tanh' is no mapping"),
+        ({"connections": {"a": 1}}, "connections are {'a': 1}"),
+        ({"connections": [[-1, 0, True]]}, "-1 -> 0 is True"),
+        ({"connections": [["-1", 0, 1.0]]}, "'-1' is no id"),
+        ({"connections": [[-(10**5000), 0, 1.0]]}, "more than 4300 digits is no id"),
+        ({"input_ids": 5}, "input_ids is 5"),
+        ({"input_ids": "ab"}, "input_ids is 'ab'"),
     ],
+    ids=lambda value: None if isinstance(value, dict) else value,
 )
 def test_bad_genomes_are_refused_with_a_sentence(changes, message):
     cppn = {
@@ -422,6 +436,30 @@ def test_bad_genomes_are_refused_with_a_sentence(changes, message):
     }
     with pytest.raises(ValueError, match=message):
         genome_from_neat_python({**cppn, **changes})
+
+
+def test_what_is_no_genome_at_all_is_refused():
+    for genome in (None, 3, "genome", object()):
+        with pytest.raises(ValueError, match="no genome of neat-python"):
+            genome_from_neat_python(genome, input_ids=[-1], output_ids=[0])
+
+
+@pytest.mark.parametrize("is_cyclic", [False, True])
+def test_long_chains_take_no_longer_than_they_are(is_cyclic: bool):
+    num = 20_000  # with the square of it, minutes
+    nodes = [{"id": k, "activation": "tanh", "bias": 0.0} for k in range(num)]
+    links = [(k, k - 1, 1.0) for k in range(num - 1, 0, -1)]
+    cppn = {
+        "nodes": nodes,
+        "connections": [(-1, num - 1, 1.0), *links, *([(0, 9, 1.0)] * is_cyclic)],
+        "input_ids": [-1],
+        "output_id": 0,
+    }
+    if is_cyclic:
+        with pytest.raises(ValueError, match=r"the cycle 0 -> 9 -> 8 .*Give"):
+            genome_from_neat_python(cppn)
+    else:
+        assert int(genome_from_neat_python(cppn).num_nodes) == num + 1
 
 
 def test_a_genome_larger_than_the_capacity_is_refused():

@@ -246,11 +246,16 @@ def test_files(tmp_path) -> None:
         ([], ["x -> a 1", "x -> a 2"], "occurs twice"),
         ([3], [], "neither a line nor a table"),
         ([{"name": "h"}], [], "does not have the fields name, activation, bias"),
+        (["h tanh nan"], [], "'nan' in `h tanh nan` is no finite number"),
+        ([], ["x -> a 1e39"], "no finite number of 32 bits"),
+        ([], [f"x -> a {'9' * 5000}"], "no finite number"),
+        ([], ["x -> a " + "1 " * 10**5], "is no link"),
     ],
 )
 def test_bad_data_is_refused(nodes, links, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
         GenomeData.read(nodes, links).genome(INPUTS, OUTPUTS)
+    assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize(
@@ -258,6 +263,11 @@ def test_bad_data_is_refused(nodes, links, sentence: str) -> None:
     [
         ("g.json", "{", "is not JSON"),
         ("g.json", "[]", "has no `links`"),
+        ("g.json", '{"links": 3}', "g.json: the links of a genome are a list"),
+        ("g.json", '{"links": {"a": 1}}', "g.json: the links of a genome are a list"),
+        ("g.json", '{"links": "x -> a 1"}', "the links of a genome are a list"),
+        ("g.json", '{"links": [[]]}', "g.json:.*neither a line nor a table"),
+        ("g.toml", "a = " + "[" * 5000, "g.toml is nested too deeply"),
         ("g.toml", "links = []\nweights = []\n", "'weights', which means nothing"),
     ],
 )

@@ -128,6 +128,20 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         "said to be acyclic",
     ),
     "no steps": (lambda d: d.update(steps=0), "steps must be positive"),
+    "steps are true": (lambda d: d.update(steps=True), "is not an integer"),
+    "steps without end": (lambda d: d.update(steps=1 << 40), "steps must lie"),
+    "weight beyond float32": (
+        lambda d: [d.update(precision="float32"), d["links"][0].__setitem__(2, 1e300)],
+        "weight of this network is not finite",
+    ),
+    "weight beyond floats": (
+        lambda d: d["links"][0].__setitem__(2, 10**400),
+        "weight of this network is not finite",
+    ),
+    "acyclic in words": (lambda d: d.update(acyclic="no"), "true or false"),
+    "link is a table": (lambda d: d["links"].__setitem__(0, {"a": 1}), "source, targ"),
+    "node is a text": (lambda d: d["nodes"].__setitem__(0, "input"), "damaged"),
+    "dialect is a list": (lambda d: d.update(dialect=["plain"]), "unknown dialect"),
     "steps in words": (lambda d: d.update(steps="five"), "is not an integer"),
 }
 
@@ -139,6 +153,11 @@ def test_damaged_or_foreign_json_gets_a_sentence(name: str) -> None:
     damage(document)
     with pytest.raises(ValueError, match=message):
         from_json(json.dumps(document))
+
+
+def test_text_that_is_nested_too_deeply_gets_a_sentence() -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        from_json("[" * 100_000)
 
 
 @pytest.mark.parametrize("text", ["", "{", "network", to_json(one())[:-9]])

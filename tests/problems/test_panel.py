@@ -309,6 +309,26 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_panel(lacking, missing="drop")
 
 
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [
+        (b"a,period,target\n" + b"9" * 200_000 + b",1,0\n", "field larger than"),
+        (b"a,period,target\n1,1,\xff\n", "byte 20 is not UTF-8"),
+        (b"a,period,target\n1\0,1,0\n", r"not a number|CSV"),
+        (b"\0" * 1000, r"has no column|CSV"),
+    ],
+    ids=["long", "bytes", "NUL", "nothing"],
+)
+def test_hostile_csv_files_are_refused(
+    tmp_path: Path, raw: bytes, sentence: str
+) -> None:
+    path = tmp_path / "hostile.csv"
+    path.write_bytes(raw)
+    with pytest.raises(ValueError, match=sentence) as caught:
+        read_panel(path)
+    assert path.name in str(caught.value) and len(str(caught.value)) < 1000
+
+
 def test_a_parquet_file_gives_the_same_panel(tmp_path: Path, csv: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

@@ -5,11 +5,11 @@ Nothing here imports JAX: a name that does not exist is told at once.
 
 import importlib.resources
 import os
+import reprlib
 from pathlib import Path
 
 from .._documents import read_text
 from .._suggest import suggest
-from .._types import shown
 
 
 def builtin_experiments() -> dict[str, str]:
@@ -33,7 +33,7 @@ def read_experiment(name_or_path: str | os.PathLike[str]) -> tuple[str, str]:
     # (pathlib's own would raise for a name that is too long)
     if path.suffix != ".toml" and not os.path.exists(name):
         raise ValueError(
-            f"there is no experiment {shown(name)}{suggest(name, builtin)}. Known are "
-            f"{', '.join(builtin)}; or give a TOML file."
+            f"there is no experiment {reprlib.repr(name)}{suggest(name, builtin)}. "
+            f"Known are {', '.join(builtin)}; or give a TOML file."
         )
     return str(path), read_text(path)

@@ -62,8 +62,9 @@ class GenomeData:
     links: tuple[LinkData, ...] = ()
 
     @staticmethod
-    def read(nodes: Sequence[Any], links: Sequence[Any]) -> "GenomeData":
-        """From lines, or from tables with the fields of `NodeData` and `LinkData`."""
+    def read(nodes: Any, links: Any) -> "GenomeData":
+        """From lists of lines, or of tables with the fields of `NodeData` and
+        `LinkData`. Whatever a file holds may be given: what is no list is refused."""
         for name, items in (("nodes", nodes), ("links", links)):
             if not isinstance(items, list | tuple):
                 raise ValueError(

@@ -129,8 +129,11 @@ def _fields(genome: Any) -> tuple[dict[int, tuple], dict[tuple[int, int], float]
 
 def _id(value: Any) -> int:
     """The id of a node; a float or a switch is none, though Python would take it."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ValueError(f"{shown(value)} is no id of a node. Ids are whole numbers.")
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or abs(int(value)) >= 2**63:
+        raise ValueError(
+            f"{shown(value)} is no id of a node. Ids are whole numbers of 64 bits."
+        )
     return int(value)
 
 
@@ -291,7 +294,7 @@ def genome_from_neat_python(
     )
 
 
-def _finite(value: float, dtype: type[np.floating], owner: str, what: str) -> Any:
+def _finite(value: Any, dtype: type[np.floating], owner: str, what: str) -> Any:
     given = math.nan if isinstance(value, bool) else as_number(value)
     with np.errstate(over="ignore"):
         number = dtype(given)
