@@ -21,13 +21,14 @@ PYTEST_ARGS    ?=
 # loadfile: tests of one file share a worker, and what it has compiled
 PYTEST_FLAGS    = -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
 
-.PHONY: help demo test test-native test-slow lint format docs bench clean
+.PHONY: help demo test test-native test-slow fuzz lint format docs bench clean
 
 help:
 	@echo "make demo         evolve XOR with EMR-HyperNEAT and write a report"
 	@echo "make test         lint, types, import direction, and the fast tests"
 	@echo "make test-native  the native engine under the compiler's sanitizers"
 	@echo "make test-slow    the tests marked slow"
+	@echo "make fuzz         hostile input for some minutes (MINUTES=30 SEED=7)"
 	@echo "make lint         ruff, pyright, import-linter"
 	@echo "make format       let ruff rewrite the files"
 	@echo "make docs         build the documentation into site/"
@@ -95,6 +96,12 @@ test-native: $(STAMP)-build
 
 test-slow: $(STAMP)-bench+lint+test
 	$(BIN)/python -m pytest -m slow $(PYTEST_FLAGS)
+
+# What it finds becomes a test in tests/fuzz/findings. Without SEED, another one each time.
+MINUTES ?= 2
+SEED    ?=
+fuzz: $(STAMP)-bench+lint+test
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(SEED:%=--seed %)
 
 docs: $(STAMP)-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -1,0 +1,18 @@
+"""What is attacked, by name."""
+
+from collections.abc import Callable
+
+from ._case import Case
+from .arrays import attack_native_module
+from .commands import attack_command_line
+from .configurations import attack_configuration
+from .directories import attack_run_directory
+from .imports import attack_import
+
+TARGETS: dict[str, Callable[[Case], None]] = {
+    "directories": attack_run_directory,
+    "configurations": attack_configuration,
+    "commands": attack_command_line,
+    "imports": attack_import,
+    "arrays": attack_native_module,
+}
