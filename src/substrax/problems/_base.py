@@ -114,8 +114,8 @@ def check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
 def check_target(target: float) -> None:
     if math.isnan(as_number(target)):
         raise ValueError(
-            f"target is {shown(target)}, which no fitness reaches; to run on whatever "
-            "the fitness, use infinity."
+            f"target is {'NaN' if target != target else shown(target)}, which no "
+            "fitness reaches; to run on whatever the fitness, use infinity."
         )
 
 
