@@ -423,6 +423,7 @@ def _with_bias(bias):
         ({"connections": [["-1", 0, 1.0]]}, "'-1' is no id"),
         ({"connections": [[-(10**5000), 0, 1.0]]}, "more than 4300 digits is no id"),
         ({"input_ids": 5}, "input_ids is 5"),
+        ({"input_ids": [0], "output_id": 1}, "input 0 is among the genome's nodes"),
         ({"input_ids": "ab"}, "input_ids is 'ab'"),
     ],
     ids=lambda value: None if isinstance(value, dict) else value,

@@ -204,6 +204,12 @@ def _require_terminals(
             f"input_ids {shown(list(input_ids))} and output_ids "
             f"{shown(list(output_ids))} name a node twice. Name each once."
         )
+    for node in input_ids:
+        if node in nodes:
+            raise ValueError(
+                f"input {node} is among the genome's nodes, too, but inputs have no "
+                "activation and no bias. Correct input_ids, or remove the node."
+            )
     for node in output_ids:
         if node not in nodes:
             raise ValueError(
