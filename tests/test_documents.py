@@ -27,7 +27,7 @@ DEEP = 100_000
         (parse_json, "[" * DEEP, "the file is nested too deeply"),
         (parse_json, "9" * 5000, "whole number has more than 4300 digits"),
     ],
-    ids=shown,
+    ids=lambda value: getattr(value, "__name__", None) or shown(value),
 )
 def test_what_cannot_be_parsed_is_refused_at_once(parse, text, sentence: str) -> None:
     start = time.perf_counter()

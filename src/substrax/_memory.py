@@ -12,6 +12,7 @@ import logging
 import mmap
 import os
 import re
+import reprlib
 import tempfile
 import time
 from collections.abc import Iterator
@@ -45,8 +46,8 @@ def read_budget(value: str | int) -> int:
         number = int(size * _UNITS[unit]) if np.isfinite(size) else None
     if isinstance(number, bool) or not isinstance(number, int):
         raise ValueError(
-            f"memory_budget is {value!r}; give bytes, a text such as '2GiB' or "
-            f"'500MiB', or '{AUTO}' for half of the memory that is free."
+            f"memory_budget is {reprlib.repr(value)}; give bytes, a text such as '2GiB' "
+            f"or '500MiB', or '{AUTO}' for half of the memory that is free."
         )
     if number < LEAST_BUDGET:
         raise ValueError(

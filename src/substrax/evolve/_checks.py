@@ -1,34 +1,25 @@
 """What `evolve` is given, looked at before anything is made of it."""
 
 import math
-import reprlib
 from typing import Any
 
 import jax
 import numpy as np
 
 from .._memory import free_memory, show_bytes
+from .._types import shown
 from ..decoders import AbstractDecoder
-from ..neat import NEAT
+from ..neat import NEAT, first_capacities
 
 
 def check_fits(algorithm: NEAT, decoder: AbstractDecoder) -> None:
     """Raises a `ValueError` if the decoder does not read such genomes."""
-    config = algorithm.config
-    if not config.maximise:
+    if not algorithm.config.maximise:
         raise ValueError(
             "evolve() takes larger fitness for better, as problems do: set "
             "maximise=True, or turn the fitness round."
         )
-    for name, has, wants in (
-        ("num_inputs", config.num_inputs, decoder.num_genome_inputs),
-        ("num_outputs", config.num_outputs, decoder.num_genome_outputs),
-    ):
-        if has != wants:
-            raise ValueError(
-                f"NEAT's genomes have {name}={has}, but the decoder reads genomes with "
-                f"{wants}. Set NEATConfig.{name} to {wants}."
-            )
+    decoder.check_config(algorithm.config)
 
 
 MOST_SEED = (1 << 32) - 1
@@ -63,7 +54,7 @@ def check_limits(
             wanted = f"Choose at most {most}"
         else:
             continue
-        raise ValueError(f"{name} is {reprlib.repr(value)}. {wanted}.")
+        raise ValueError(f"{name} is {shown(value)}. {wanted}.")
     for name, value in (("target", target), ("seconds", seconds)):
         if value is not None and math.isnan(value):
             raise ValueError(f"{name} is NaN, which nothing can be compared with.")
@@ -85,15 +76,15 @@ def check_memory(algorithm: NEAT) -> None:
 
     XLA waits for memory that never comes, or is killed: that is too late.
     """
-    config = algorithm.config
-    genome = _BYTES_OF_A_NODE * config.max_nodes + _BYTES_OF_A_LINK * config.max_links
-    needed, free = _COPIES * config.population_size * genome, _free_memory()
+    size = algorithm.config.population_size
+    max_nodes, max_links, _ = first_capacities(algorithm.config)
+    genome = _BYTES_OF_A_NODE * max_nodes + _BYTES_OF_A_LINK * max_links
+    needed, free = _COPIES * size * genome, _free_memory()
     if needed > free:
         raise ValueError(
-            f"population_size {config.population_size:,} with max_nodes "
-            f"{config.max_nodes:,} and max_links {config.max_links:,} needs about "
-            f"{show_bytes(needed)} of memory for NEAT alone, and {show_bytes(free)} "
-            "are free. Choose less of one of them."
+            f"population_size {size:,} with max_nodes {max_nodes:,} and max_links "
+            f"{max_links:,} needs about {show_bytes(needed)} of memory for NEAT alone, "
+            f"and {show_bytes(free)} are free. Choose less of one of them."
         )
 
 

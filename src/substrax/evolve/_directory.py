@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .._documents import read_text
 from . import _checkpoint
 from ._best import (
     Best,
@@ -127,7 +128,7 @@ class RunDirectory:
     def config_text(self) -> str:
         """The resolved configuration; empty if the run was not made from one."""
         path = self.path / CONFIG
-        return path.read_text() if path.exists() else ""
+        return read_text(path) if path.exists() else ""
 
     def metrics(self) -> list[dict[str, Any]]:
         """The records of `metrics.jsonl`, one for each generation.
