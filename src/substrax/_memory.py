@@ -46,7 +46,7 @@ def read_budget(value: str | int) -> int:
         number = int(size * _UNITS[unit]) if np.isfinite(size) else None
     if isinstance(number, bool) or not isinstance(number, int):
         raise ValueError(
-            f"memory_budget is {reprlib.repr(value)}; give bytes, a text such as '2GiB' "
+            f"memory_budget is {reprlib.repr(value)}; give bytes, a text like '2GiB' "
             f"or '500MiB', or '{AUTO}' for half of the memory that is free."
         )
     if number < LEAST_BUDGET:
