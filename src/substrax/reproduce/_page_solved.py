@@ -45,7 +45,10 @@ def _generations(results: Results, problem: str | None = None) -> int:
 
 def solved_within(results: Results, problem: str | None = None) -> int | None:
     """Generations within which runs count as solved: at most those that were run."""
-    within = results.plan.within
+    plan = results.plan
+    within = (
+        plan.within if problem is None else plan.within_of.get(problem, plan.within)
+    )
     return None if within is None else min(within, _generations(results, problem))
 
 

@@ -136,6 +136,8 @@ def _configurations_figure(
         paper.append(Series(name, [*shares], [*shares.values()], is_paper=True))
     within = solved_within(results)
     limit = f" within {within} generations" if within else ""
+    others = [f"{n:,} for the {name}" for name, n in results.plan.within_of.items()]
+    limit += f" ({', '.join(others)})" if limit and others else ""
     return Figure(
         [*series, *paper],
         "connection configuration",

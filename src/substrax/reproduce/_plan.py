@@ -39,7 +39,7 @@ KINDS = ("evolve", "quadtree", "pureples", "positions")
 PAGES = ("rates", "time", "runtime", "comparison", "solving", "panel", "positions")
 _PLAN_KEYS = {
     "title", "paper", "page", "seeds", "is_timed", "is_cold", "experiment", "settings",
-    "grid", "arm", "quick", "note", "within", "why",
+    "grid", "arm", "quick", "note", "within", "within_of", "why",
 }  # fmt: skip
 _ARM_KEYS = {
     "name", "experiment", "kind", "settings", "seeds", "grid", "options", "role",
@@ -115,6 +115,8 @@ class Plan:
     is_quick: bool
     within: int | None
     """Generations within which a problem counts as solved; None: all that were run."""
+    within_of: Mapping[str, int]
+    """The same of single problems, where it differs."""
     is_cold: bool
     """Whether every evolution compiles everything anew."""
     experiment: Experiment
@@ -286,6 +288,7 @@ def plan_from_toml(
         why=table.get("why", ""),
         is_quick=quick,
         within=table.get("within"),
+        within_of=table.get("within_of", {}),
         is_cold=table.get("is_cold", False),
         experiment=experiment.with_settings(settings),
         arms=tuple(arms),
