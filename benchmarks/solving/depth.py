@@ -63,8 +63,9 @@ def draw(done: Results, stem: Path) -> list[Path]:
             for number, (label, arms) in enumerate(cell.arms.items()):
                 rates = _rates(arms, found)
                 middle = [r.value for r in rates]
-                below = [r.value - r.low for r in rates]
-                above = [r.high - r.value for r in rates]
+                # 1 is the end of its interval, but for rounding.
+                below = [max(r.value - r.low, 0.0) for r in rates]
+                above = [max(r.high - r.value, 0.0) for r in rates]
                 rule, start = label.split(", ")
                 place.errorbar(
                     [depth + 0.08 * (number - 1.5) for depth in DEPTHS],
