@@ -38,11 +38,11 @@ from ._files import (
     sync_folder,
     write_atomically,
 )
-from ._identity import difference, digest_of
+from ._identity import difference
 from ._lock import lock
 from ._metrics import Metrics, read_lines
 from ._record import StopReason
-from ._seal import sealed, unsealed
+from ._seal import digest_of, sealed, unsealed
 
 State = TypeVar("State")
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,12 +31,6 @@ def identity_of(
     for name in WITHOUT_EFFECT:
         flat.pop(name, None)
     return flat
-
-
-def digest_of(identity: Mapping[str, Any]) -> str:
-    """One number for all of them."""
-    text = json.dumps(dict(identity), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def difference(then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:

@@ -10,7 +10,7 @@ _SEAL = "seal"
 
 def sealed(document: Mapping[str, Any]) -> str:
     """A document as text, with the digest of the rest as its last entry."""
-    return json.dumps({**document, _SEAL: _digest(document)}, indent=1) + "\n"
+    return json.dumps({**document, _SEAL: digest_of(document)}, indent=1) + "\n"
 
 
 def unsealed(text: str | bytes) -> dict[str, Any]:
@@ -22,11 +22,12 @@ def unsealed(text: str | bytes) -> dict[str, Any]:
     if not isinstance(document, dict) or _SEAL not in document:
         raise ValueError("it has no checksum")
     seal = document.pop(_SEAL)
-    if seal != _digest(document):
+    if seal != digest_of(document):
         raise ValueError("its checksum is wrong: it was changed by somebody")
     return document
 
 
-def _digest(document: Mapping[str, Any]) -> str:
+def digest_of(document: Mapping[str, Any]) -> str:
+    """One number for all entries, in whatever order they are."""
     text = json.dumps(dict(document), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
