@@ -6,6 +6,12 @@ from ._case import Case
 from .arrays import attack_native_module
 from .commands import attack_command_line
 from .configurations import attack_configuration
+from .deaths import (
+    attack_disk,
+    attack_file_operations,
+    attack_with_sigkill,
+    can_mount,
+)
 from .directories import attack_run_directory
 from .imports import attack_import
 
@@ -15,4 +21,8 @@ TARGETS: dict[str, Callable[[Case], None]] = {
     "commands": attack_command_line,
     "imports": attack_import,
     "arrays": attack_native_module,
+    "operations": attack_file_operations,
+    "kills": attack_with_sigkill,
 }
+if can_mount():
+    TARGETS["disks"] = attack_disk

@@ -5,11 +5,20 @@ The target `arrays` is left out: `test_native_fuzz.py` runs all of it.
 
 import pytest
 from tests.fuzz import fuzz
+from tests.fuzz._targets import TARGETS
 
-CASES = {"directories": 60, "configurations": 500, "commands": 80, "imports": 1000}
+CASES = {
+    "directories": 60,
+    "configurations": 500,
+    "commands": 80,
+    "imports": 1000,
+    "operations": 60,
+    "kills": 5,
+    "disks": 20,
+}
 
 
-@pytest.mark.parametrize("target", CASES)
+@pytest.mark.parametrize("target", [name for name in CASES if name in TARGETS])
 def test_hostile_input_is_answered_or_refused_in_a_sentence(target: str) -> None:
     said = fuzz("--seed", "1", "--cases", str(CASES[target]), "--target", target)
     assert f"{target:<16}{CASES[target]:>8}" in said
