@@ -19,6 +19,7 @@ from substrax.evolve import (
     write_atomically,
 )
 from substrax.evolve._checks import checked_fitness
+from substrax.evolve._files import remove_temporaries
 from substrax.neat import NEAT, presets
 from substrax.report import write_report
 
@@ -186,6 +187,35 @@ def test_a_pipe_is_written_to(tmp_path):
     finally:
         os.close(reader)
         os.close(writer)
+
+
+def test_temporaries_of_others_stay(tmp_path):
+    """Only files of our names go, and neither links nor folders of such names."""
+    left = "best.json.0123abcd.tmp"
+    for folder in ("file", "link", "folder", "other", "unlike"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "file" / left).write_bytes(b"half")
+    (tmp_path / "data").write_bytes(b"mine")
+    (tmp_path / "link" / left).symlink_to(tmp_path / "data")
+    (tmp_path / "folder" / left).mkdir()
+    (tmp_path / "other" / "mine.json.0123abcd.tmp").write_bytes(b"mine")
+    (tmp_path / "unlike" / "best.json.tmp").write_bytes(b"mine")
+    for folder in ("file", "link", "folder", "other", "unlike"):
+        remove_temporaries(tmp_path / folder, re.compile(r"best\.json"))
+    assert not list((tmp_path / "file").iterdir())
+    for folder in ("link", "folder", "other", "unlike"):
+        assert len(list((tmp_path / folder).iterdir())) == 1, folder
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of open files")
+def test_no_file_stays_open(tmp_path):
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    before = open_files()
+    for _ in range(3):
+        write_atomically(tmp_path / "file", b"content")
+    assert open_files() == before
 
 
 def test_names_reach_the_disk(tmp_path, monkeypatch):

@@ -82,9 +82,9 @@ def test_a_gene_enabled_in_both_parents_stays_enabled():
 
 
 def test_without_crossover_the_child_is_a_copy():
-    nodes, links = _words(3, FITTER, 1)
-    child = cross(CONFIG, FITTER, OTHER, jnp.bool_(False), nodes[0], links[0])
-    assert_same(child, FITTER)
+    nodes, links = _words(3, FITTER, 64)
+    one = lambda n, w: cross(CONFIG, FITTER, OTHER, jnp.bool_(False), n, w)
+    assert_same(jax.vmap(one)(nodes, links), stack(*[FITTER] * 64))
 
 
 def test_alignment_is_by_id_not_by_position():

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from ..config import Experiment, load_experiment, load_run
@@ -75,7 +76,9 @@ def _go(
         interruption.exit()
     if not arguments.quiet:
         _tell(experiment, directory, result, arguments)
-    if arguments.report:
+    if arguments.report and not directory.metrics():
+        print("substrax: no report: no generation was finished.", file=sys.stderr)
+    elif arguments.report:
         page = write_report_at(directory.path)
         if not arguments.quiet and not arguments.json:
             print(f"report: {page}")

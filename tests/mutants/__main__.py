@@ -1,0 +1,201 @@
+"""Draws mutants, runs tests on them, and counts: `make mutants`."""
+
+import argparse
+import contextlib
+import json
+import os
+import queue
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ._operators import Mutant, draw_mutants
+from ._subjects import SUBJECTS, Subject
+
+ROOT = Path(__file__).parents[2]
+SOURCES = Path("src") / "substrax"
+EQUIVALENTS = Path(__file__).with_name("equivalents.toml")
+SECONDS = 600
+"""After so long the tests of a mutant are said to hang, which they notice thereby."""
+
+Job = tuple[Subject, Mutant]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
+    parser.add_argument("--each", type=int, default=10, help="mutants of a module")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--module", action="append", help="only this, as neat/_mutation")
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--results", type=Path, default=Path("results/mutants.jsonl"))
+    arguments = parser.parse_args()
+    jobs = _jobs(arguments)
+    done = _read(arguments.results)
+    missing = [job for job in jobs if _key(job) not in done]
+    stop = time.monotonic() + 60 * arguments.minutes
+    with _copies(arguments.workers) as copies:
+
+        def run(job: Job) -> None:
+            if time.monotonic() > stop:
+                return
+            copy = copies.get()
+            try:
+                said = _noticed(copy, *job)
+            finally:
+                copies.put(copy)
+            done[_key(job)] = said
+            _write(arguments.results, job, said)
+            subject, mutant = job
+            where = f"{subject.module}:{mutant.line}"
+            print(f"{said or 'NOT NOTICED'}  {where}  {mutant.name}", flush=True)
+
+        with ThreadPoolExecutor(arguments.workers) as pool:
+            for _ in pool.map(run, missing):
+                pass
+    return _tell(jobs, done)
+
+
+def _jobs(arguments: argparse.Namespace) -> list[Job]:
+    jobs: list[Job] = []
+    for subject in SUBJECTS:
+        if arguments.module and subject.module[:-3] not in arguments.module:
+            continue
+        source = (ROOT / SOURCES / subject.module).read_text(encoding="utf-8")
+        draw = random.Random(f"{arguments.seed} {subject.module}")
+        jobs += [(subject, m) for m in draw_mutants(source, arguments.each, draw)]
+    return jobs
+
+
+@contextlib.contextmanager
+def _copies(num: int) -> Iterator["queue.Queue[Path]"]:
+    """Checkouts to break, with what was compiled for the tests of this one."""
+    free: queue.Queue[Path] = queue.Queue()
+    leave_out = shutil.ignore_patterns(
+        ".venv", ".cache", ".git", "results", "runs", "build", "site", ".hypothesis"
+    )
+    with tempfile.TemporaryDirectory(prefix="substrax-mutants-") as folder:
+        for number in range(num):
+            copy = Path(folder) / str(number)
+            shutil.copytree(ROOT, copy, ignore=leave_out, symlinks=True)
+            compiled = ROOT / ".cache" / "jax"
+            if compiled.is_dir():
+                shutil.copytree(compiled, copy / ".cache" / "jax")
+            free.put(copy)
+        yield free
+
+
+def _noticed(copy: Path, subject: Subject, mutant: Mutant) -> str:
+    """The first test that fails, or nothing."""
+    path = copy / SOURCES / subject.module
+    source = path.read_bytes()
+    path.write_text(mutant.code, encoding="utf-8")
+    try:
+        said = _failing(copy, subject.tests, subject.is_logic) or (
+            _failing(copy, subject.others, subject.is_logic) if subject.others else ""
+        )
+    finally:
+        path.write_bytes(source)
+    if "::" in said:
+        _check_passes(copy, said.partition(" ")[2], subject.is_logic)
+    return said
+
+
+_passing: set[str] = set()
+
+
+def _check_passes(copy: Path, test: str, is_logic: bool) -> None:
+    """A test that fails without the mutant, too, would notice nothing."""
+    if test not in _passing and _failing(copy, (test,), is_logic):
+        raise RuntimeError(f"{test} fails without any mutant.")
+    _passing.add(test)
+
+
+def _failing(copy: Path, tests: tuple[str, ...], is_logic: bool) -> str:
+    environment = os.environ | {"PYTHONPATH": str(copy / "src")}
+    if is_logic:
+        environment["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
+    words = ["-m", "pytest", "-x", "-q", "-m", "not slow", "--no-header"]
+    try:
+        run = subprocess.run(
+            [sys.executable, "-B", *words, *tests],
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return "hangs"
+    if run.returncode == 0:
+        return ""
+    for line in run.stdout.splitlines():
+        if line.startswith(("FAILED", "ERROR")):
+            return line.split(" - ")[0]
+    if run.returncode > 0:
+        raise RuntimeError(f"pytest failed: {run.stdout[-2000:]}{run.stderr[-2000:]}")
+    return f"crashes with signal {-run.returncode}"
+
+
+def _key(job: Job) -> str:
+    subject, mutant = job
+    return f"{subject.module}: {mutant.name}"
+
+
+def _read(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return {line["mutant"]: line["noticed"] for line in lines}
+
+
+def _write(path: Path, job: Job, said: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"mutant": _key(job), "noticed": said}) + "\n")
+
+
+def _explained() -> dict[str, str]:
+    """Reasons by mutant."""
+    document: dict[str, dict[str, Any]] = tomllib.loads(EQUIVALENTS.read_text())
+    return {
+        f"{module}: {name}": reason
+        for module, reasons in document.items()
+        for name, reason in reasons.items()
+    }
+
+
+def _tell(jobs: list[Job], done: dict[str, str]) -> int:
+    """A table by parts; 1 if fewer than nine of ten that mean something are noticed."""
+    reasons = _explained()
+    counts: dict[str, list[int]] = {}
+    for job in jobs:
+        key = _key(job)
+        if key not in done:
+            continue
+        count = counts.setdefault(job[0].part, [0, 0, 0])
+        count[0] += 1
+        count[1] += bool(done[key])
+        count[2] += not done[key] and key in reasons
+    counts["all"] = [sum(column) for column in zip(*counts.values(), strict=True)]
+    print("\n| part | mutants | mean nothing | noticed of the rest | share |")
+    print("| --- | --- | --- | --- | --- |")
+    for part, (num, noticed, explained) in counts.items():
+        rest = num - explained
+        share = f"{noticed / rest:.0%}" if rest else ""
+        print(f"| {part} | {num} | {explained} | {noticed} of {rest} | {share} |")
+    num, noticed, explained = counts["all"]
+    return 0 if noticed >= 0.9 * (num - explained) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

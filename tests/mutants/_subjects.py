@@ -1,0 +1,119 @@
+"""What faults are put into, and the tests that should notice."""
+
+from typing import NamedTuple
+
+
+class Subject(NamedTuple):
+    """A module, and the tests of it: those that know it best, then all the others."""
+
+    part: str
+    module: str
+    tests: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    is_logic: bool = False
+    """Tests that are as good with less optimisation by the compiler."""
+
+
+def _rules() -> list[Subject]:
+    tests = {
+        "_emr": ("test_oracle", "test_strategies", "test_settings"),
+        "_es": ("test_oracle", "test_vectors", "test_settings"),
+        "_wiring": ("test_connections", "test_oracle"),
+        "_pairs": ("test_connections", "test_oracle"),
+        "_connections": ("test_connections", "test_oracle"),
+        "_fields": ("test_activity", "test_oracle"),
+        "_activity": ("test_activity", "test_oracle"),
+        "_positions": ("test_cells", "test_oracle"),
+        "_phases": ("test_strategies", "test_oracle"),
+        "_weights": ("test_settings", "test_oracle"),
+        "_layout": ("test_layout", "test_oracle"),
+        "_recover": ("test_recover", "test_oracle"),
+    }
+    return [
+        Subject(
+            "rules",
+            f"substrate/{module}.py",
+            tuple(f"tests/substrate/{name}.py" for name in names),
+            ("tests/substrate", "tests/decoders"),
+        )
+        for module, names in tests.items()
+    ]
+
+
+def _operators() -> list[Subject]:
+    tests = {
+        "_mutation": ("test_mutation", "test_gene_mutation"),
+        "_structure": ("test_mutation", "test_invariants"),
+        "_attributes": ("test_gene_mutation", "test_mutation"),
+        "_growth": ("test_mutation", "test_neat"),
+        "_crossover": ("test_crossover",),
+        "_reproduction": ("test_reproduction", "test_species_rules"),
+        "_speciation": ("test_speciation", "test_species_rules"),
+        "_distance": ("test_distance",),
+        "_initial": ("test_neat", "test_start"),
+        "_counting": ("test_counting",),
+        "_random": ("test_random",),
+    }
+    return [
+        Subject(
+            "NEAT's operators",
+            f"neat/{module}.py",
+            tuple(f"tests/neat/{name}.py" for name in names),
+            ("tests/neat",),
+            is_logic=True,
+        )
+        for module, names in tests.items()
+    ]
+
+
+def _checkpoints() -> list[Subject]:
+    modules = (
+        "_checkpoint", "_directory", "_metrics", "_seal", "_files", "_best",
+        "_identity", "_checks", "_lock",
+    )  # fmt: skip
+    return [
+        Subject(
+            "checkpoints",
+            f"evolve/{module}.py",
+            ("tests/evolve/test_trust.py", "tests/evolve/test_directory.py"),
+            ("tests/evolve", "tests/test_cli_run.py", "tests/report/test_write.py"),
+            is_logic=True,
+        )
+        for module in modules
+    ]
+
+
+SUBJECTS = [
+    *_rules(),
+    *_operators(),
+    *_checkpoints(),
+    Subject(
+        "cache of networks",
+        "decoders/_cache.py",
+        ("tests/decoders/test_cache.py", "tests/evolve/test_loop.py"),
+        is_logic=True,
+    ),
+    *(
+        Subject(
+            "HTML of the report",
+            f"report/{module}.py",
+            ("tests/report/test_html.py", "tests/report/test_write.py"),
+            ("tests/report/test_browser.py",),
+            is_logic=True,
+        )
+        for module in ("_html", "_page")
+    ),
+    *(
+        Subject(
+            "checks before the native engine",
+            module,
+            ("tests/test_native.py", "tests/test_native_fuzz.py"),
+            others,
+        )
+        for module, others in {
+            "_native.py": ("tests/cppn", "tests/network"),
+            "cppn/_native_programs.py": ("tests/cppn",),
+            "network/_check.py": ("tests/network", "tests/evolve/test_trust.py"),
+        }.items()
+    ),
+]
