@@ -21,7 +21,7 @@ PYTEST_ARGS    ?=
 # loadfile: tests of one file share a worker, and what it has compiled
 PYTEST_FLAGS    = -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
 
-.PHONY: help demo test test-native test-slow fuzz lint format docs bench clean
+.PHONY: help demo test test-native test-slow fuzz mutants lint format docs bench clean
 
 help:
 	@echo "make demo         evolve XOR with EMR-HyperNEAT and write a report"
@@ -29,6 +29,7 @@ help:
 	@echo "make test-native  the native engine under the compiler's sanitizers"
 	@echo "make test-slow    the tests marked slow"
 	@echo "make fuzz         hostile input for some minutes (MINUTES=30 SEED=7)"
+	@echo "make mutants      faults put into the program: do the tests notice? (EACH=5)"
 	@echo "make lint         ruff, pyright, import-linter"
 	@echo "make format       let ruff rewrite the files"
 	@echo "make docs         build the documentation into site/"
@@ -102,6 +103,11 @@ MINUTES ?= 2
 SEED    ?=
 fuzz: $(STAMP)-bench+lint+test
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(SEED:%=--seed %)
+
+# EACH mutants of each module, in results/mutants.jsonl; none is tried twice.
+EACH ?= 5
+mutants: $(STAMP)-mutants
+	$(BIN)/python -m tests.mutants --each $(EACH)
 
 docs: $(STAMP)-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

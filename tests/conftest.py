@@ -45,6 +45,13 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 # HYPOTHESIS_PROFILE=explore make test
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
+# "mutants" is content to know that something fails, and looks for no simpler example.
+hypothesis.settings.register_profile(
+    "mutants",
+    derandomize=True,
+    deadline=None,
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

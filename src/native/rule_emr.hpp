@@ -385,13 +385,12 @@ class RuleEmr {
     if ((s_.classes & backward) && (s_.classes & lateral)) return 1;
     return 1 + ((s_.classes & backward) != 0) + ((s_.classes & (lateral | self)) != 0);
   }
-  // What ranges cannot say: a lateral link is no self link, and at inputs and outputs
-  // links run upwards whatever the configuration says.
+  // The ranges hold all pairs that are allowed, and some that are not: a lateral link is
+  // no self link, and at inputs and outputs links run upwards whatever the configuration.
   bool is_pair(int source, int target) const {
-    if (source == target && (s_.classes & lateral) && !(s_.classes & self)) return false;
-    if (!work_.layout.has_terminals_on_cells) return true;
-    if (terminal(source) < 0 && terminal(target) < 0) return true;
-    return height(source) < height(target);
+    const bool is_terminal =
+        work_.layout.has_terminals_on_cells && (terminal(source) >= 0 || terminal(target) >= 0);
+    return is_allowed(is_terminal ? upwards : s_.classes, height(source), height(target), source == target);
   }
 
   // ---- the network

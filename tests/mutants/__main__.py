@@ -120,7 +120,10 @@ def _check_passes(copy: Path, test: str, is_logic: bool) -> None:
 
 
 def _failing(copy: Path, tests: tuple[str, ...], is_logic: bool) -> str:
-    environment = os.environ | {"PYTHONPATH": str(copy / "src")}
+    environment = os.environ | {
+        "PYTHONPATH": str(copy / "src"),
+        "HYPOTHESIS_PROFILE": "mutants",
+    }
     if is_logic:
         environment["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
     words = ["-m", "pytest", "-x", "-q", "-m", "not slow", "--no-header"]

@@ -16,18 +16,18 @@ class Subject(NamedTuple):
 
 def _rules() -> list[Subject]:
     tests = {
-        "_emr": ("test_oracle", "test_strategies", "test_settings"),
-        "_es": ("test_oracle", "test_vectors", "test_settings"),
-        "_wiring": ("test_connections", "test_oracle"),
-        "_pairs": ("test_connections", "test_oracle"),
-        "_connections": ("test_connections", "test_oracle"),
-        "_fields": ("test_activity", "test_oracle"),
-        "_activity": ("test_activity", "test_oracle"),
-        "_positions": ("test_cells", "test_oracle"),
+        "_emr": ("test_settings", "test_strategies", "test_oracle"),
+        "_es": ("test_settings", "test_strategies", "test_oracle"),
+        "_wiring": ("test_strategies", "test_connections", "test_oracle"),
+        "_pairs": ("test_strategies", "test_connections", "test_oracle"),
+        "_connections": ("test_connections", "test_strategies", "test_oracle"),
+        "_fields": ("test_activity", "test_strategies", "test_oracle"),
+        "_activity": ("test_activity", "test_strategies", "test_oracle"),
+        "_positions": ("test_cells", "test_strategies", "test_oracle"),
         "_phases": ("test_strategies", "test_oracle"),
-        "_weights": ("test_settings", "test_oracle"),
-        "_layout": ("test_layout", "test_oracle"),
-        "_recover": ("test_recover", "test_oracle"),
+        "_weights": ("test_settings", "test_strategies", "test_oracle"),
+        "_layout": ("test_layout", "test_strategies", "test_oracle"),
+        "_recover": ("test_recover", "test_strategies", "test_oracle"),
     }
     return [
         Subject(
