@@ -14,6 +14,18 @@ class Subject(NamedTuple):
     """Tests that are as good with less optimisation by the compiler."""
 
 
+# Not those of memory and cores, which take minutes and ask about neither.
+OF_RULES = tuple(
+    f"tests/{name}.py"
+    for name in (
+        "substrate/test_vectors", "substrate/test_superset", "substrate/test_layout",
+        "substrate/test_connections", "substrate/test_es_pruning",
+        "substrate/test_recover", "decoders/test_discovered",
+        "decoders/test_conformance", "decoders/test_outputs", "golden/test_golden",
+    )
+)  # fmt: skip
+
+
 def _rules() -> list[Subject]:
     tests = {
         "_emr": ("test_settings", "test_strategies", "test_oracle"),
@@ -34,7 +46,7 @@ def _rules() -> list[Subject]:
             "rules",
             f"substrate/{module}.py",
             tuple(f"tests/substrate/{name}.py" for name in names),
-            ("tests/substrate", "tests/decoders"),
+            OF_RULES,
         )
         for module, names in tests.items()
     ]
