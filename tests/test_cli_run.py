@@ -43,6 +43,13 @@ def test_a_run_prints_lines_where_there_is_no_terminal(tmp_path, capsys):
     assert f"substrax resume {tmp_path / 'a'} --generations 4" in out
 
 
+def test_without_a_generation_there_is_no_report_and_no_error(tmp_path, capsys):
+    words = ["run", "xor", *SMALL, "--generations", "0", "--report"]
+    assert main([*words, "--quiet", "--out", str(tmp_path / "run")]) == 0
+    assert "no generation was finished" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "report").exists()
+
+
 def test_quiet_prints_nothing(ran, capsys):
     assert main(["resume", str(ran), "--quiet"]) == 0
     captured = capsys.readouterr()

@@ -33,7 +33,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("--each", type=int, default=10, help="mutants of a module")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--module", action="append", help="only this, as neat/_mutation")
+    parser.add_argument(
+        "--module", action="append", help="only this, as neat/_mutation"
+    )
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--results", type=Path, default=Path("results/mutants.jsonl"))

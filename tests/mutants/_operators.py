@@ -1,6 +1,7 @@
 """What is done to a module: cosmic-ray's operators, some of them, and two more."""
 
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportIncompatibleMethodOverride=false
+# pyright: reportGeneralTypeIssues=false
 # cosmic-ray is installed by `make mutants` alone
 
 import ast
@@ -35,6 +36,9 @@ NAMES = (
 )
 
 Position = tuple[tuple[int, int], tuple[int, int]]
+
+_ARGUMENTS = ("parameters", "param", "typedargslist", "argument")
+"""Where a star is no product."""
 
 
 class _CallRemoved(Operator):
@@ -136,23 +140,29 @@ def _places(source: str) -> dict[Position, list[tuple[Operator, int]]]:
         number = 0
         for node in ast_nodes(tree):
             for position in operator.mutation_positions(node):
-                if not any(a <= position[0] and position[1] <= b for a, b in spared):
+                parent = node.parent.type if node.parent else ""
+                is_star = node.type == "operator" and parent in _ARGUMENTS
+                if not is_star and not any(
+                    a <= position[0] and position[1] <= b for a, b in spared
+                ):
                     found.setdefault(position, []).append((operator, number))
                 number += 1
     return found
 
 
 def _spared(source: str) -> list[Position]:
-    """Where no fault means anything: types, and the text of errors."""
+    """Where no fault means anything: types, decorators, and the text of errors."""
     spared: list[ast.AST] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
             spared.append(node.annotation)
-        elif isinstance(node, ast.FunctionDef) and node.returns:
-            spared.append(node.returns)
-        elif isinstance(node, ast.Raise | ast.JoinedStr):
-            spared.append(node)
-        elif isinstance(node, ast.Assign) and _is_type(node.value):
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            spared += node.decorator_list
+            if isinstance(node, ast.FunctionDef) and node.returns:
+                spared.append(node.returns)
+        elif isinstance(node, ast.Raise | ast.JoinedStr) or (
+            isinstance(node, ast.Assign) and _is_type(node.value)
+        ):
             spared.append(node)
         elif isinstance(node, ast.Call) and _called(node) in ("isinstance", "cast"):
             spared.append(node.args[-1])
@@ -173,7 +183,8 @@ def _is_type(value: ast.AST) -> bool:
     if isinstance(value, ast.Subscript):
         return _is_type(value.value)
     return isinstance(value, ast.Name) and (
-        value.id[0].isupper() or value.id in ("bytes", "memoryview", "str", "int", "float")
+        value.id[0].isupper()
+        or value.id in ("bytes", "memoryview", "str", "int", "float")
     )
 
 

@@ -33,6 +33,7 @@ from substrax.substrate import (
     ESRule,
     Layout,
 )
+from substrax.substrate._connections import is_allowed
 
 
 def test_configurations_are_those_of_the_paper() -> None:
@@ -42,6 +43,16 @@ def test_configurations_are_those_of_the_paper() -> None:
         for name, classes in CONFIGURATIONS.items()
     }
     assert named == ALLOWED
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_a_link_is_allowed_by_its_class(name: str) -> None:
+    points = [(x, y) for x in (-0.5, 0.5) for y in (-0.5, 0.0, 0.5)]
+    pairs = list(itertools.product(points, points))
+    source, target = np.array(pairs).transpose(1, 0, 2)
+    is_same = (source == target).all(axis=1)
+    found = is_allowed(CONFIGURATIONS[name], source[:, 1], target[:, 1], is_same)
+    assert found.tolist() == [link_class(*pair) in ALLOWED[name] for pair in pairs]
 
 
 def strong_links(

@@ -9,6 +9,8 @@ from tests.substrate.support import draw_cppns, find, make_engine
 from substrax._types import check_whole
 from substrax.cppn import QueryEngine
 from substrax.substrate import EMRRule, ESRule, Layout, WeightMap
+from substrax.substrate._es import QUAD_BYTES
+from substrax.substrate._rule import num_quads
 
 RULES = [
     ESRule(),
@@ -66,7 +68,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
         WeightMap("cubic")
 
 
-@pytest.mark.parametrize("max_weight", [0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("max_weight", [0.0, -1.0, 1e38, np.nan, np.inf])
 def test_max_weight_is_positive(max_weight: float) -> None:
     with pytest.raises(ValueError, match="max_weight must be positive"):
         WeightMap("linear", max_weight)
@@ -78,6 +80,18 @@ def test_initial_depth_may_reach_below_the_deepest_level() -> None:
     assert EMRRule(depth=2, initial_depth=2).initial_depth == 2
     with pytest.raises(ValueError, match=r"^initial_depth must"):
         EMRRule(depth=2, initial_depth=3)
+
+
+def test_eager_es_is_refused_where_its_quadtrees_do_not_fit() -> None:
+    """A million quads are always allowed, more only within half of the budget."""
+    ESRule(depth=9).check_strategy("eager", 0)
+    ESRule(depth=10).check_strategy("frontier", 0)
+    with pytest.raises(ValueError, match="Use strategy frontier, raise memory_budget"):
+        ESRule(depth=10).check_strategy("eager", 0)
+    needed = num_quads(10) * QUAD_BYTES
+    ESRule(depth=10).check_strategy("eager", 2 * needed)
+    with pytest.raises(ValueError, match="keeps 5,592,404 cells for each field"):
+        ESRule(depth=10).check_strategy("eager", 2 * needed - 2)
 
 
 def constant_cppn(value: float) -> dict[str, Any]:
