@@ -26,7 +26,7 @@ import numpy as np
 from peak import peak_mebibytes
 
 from substrax.config import load_experiment
-from substrax.evolve import GenerationRecord
+from substrax.evolution import GenerationRecord
 from substrax.network import Networks, describe
 from substrax.problems import Panel, auc
 from substrax.reproduce import Sheet

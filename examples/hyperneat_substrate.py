@@ -9,7 +9,7 @@ import argparse
 import itertools
 
 from substrax.decoders import CPPNReading, FixedSubstrate, HyperNEAT
-from substrax.evolve import GenerationRecord, evolve
+from substrax.evolution import GenerationRecord, evolve
 from substrax.neat import NEAT, presets
 from substrax.network import describe
 from substrax.problems import XOR

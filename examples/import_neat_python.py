@@ -10,7 +10,7 @@ import dataclasses
 from pathlib import Path
 
 from substrax.decoders import Direct
-from substrax.evolve import GenerationRecord, evolve
+from substrax.evolution import GenerationRecord, evolve
 from substrax.neat import NEAT, from_neat_python_config
 from substrax.network import describe
 from substrax.problems import XOR

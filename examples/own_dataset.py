@@ -10,7 +10,7 @@ import argparse
 import numpy as np
 
 from substrax.decoders import CPPNReading, emr_hyperneat
-from substrax.evolve import GenerationRecord, evolve
+from substrax.evolution import GenerationRecord, evolve
 from substrax.neat import NEAT, presets
 from substrax.network import describe
 from substrax.problems import ArrayProblem

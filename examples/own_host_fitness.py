@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from substrax.decoders import Direct
-from substrax.evolve import GenerationRecord, evolve
+from substrax.evolution import GenerationRecord, evolve
 from substrax.neat import NEAT, presets
 from substrax.network import Networks, Stepper, describe
 from substrax.problems import HostProblem

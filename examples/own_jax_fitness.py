@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from substrax.decoders import CPPNReading, emr_hyperneat
-from substrax.evolve import GenerationRecord, evolve
+from substrax.evolution import GenerationRecord, evolve
 from substrax.neat import NEAT, presets
 from substrax.network import describe
 from substrax.problems import FunctionProblem, NetworkFunction

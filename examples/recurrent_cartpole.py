@@ -11,7 +11,7 @@ most: with larger ones the loops of most networks drown what they saw. With
 import argparse
 
 from substrax.decoders import CPPNReading, emr_hyperneat
-from substrax.evolve import GenerationRecord, evolve
+from substrax.evolution import GenerationRecord, evolve
 from substrax.neat import NEAT, presets
 from substrax.network import describe
 from substrax.problems import CartPole

@@ -14,7 +14,7 @@ import safetensors.numpy
 
 import substrax._memory as memory_module
 from substrax.cli import main
-from substrax.evolve import TIMES, RunDirectory, StopReason
+from substrax.evolution import TIMES, RunDirectory, StopReason
 from substrax.network import from_json
 
 SMALL = [

@@ -104,7 +104,7 @@ import logging
 import sys
 
 import jax
-import substrax.evolve
+import substrax.evolution
 
 assert jax.config.values["jax_compilation_cache_dir"] is None  # not by an import
 logging.basicConfig(format="%(message)s")

@@ -14,7 +14,7 @@ from substrax.config import (
     load_run,
 )
 from substrax.decoders import Direct, Discovered, HyperNEAT
-from substrax.evolve import RunDirectory
+from substrax.evolution import RunDirectory
 from substrax.neat import GenomeData, presets
 from substrax.problems import PROBLEMS
 from substrax.substrate import EMRRule, ESRule

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 
 from substrax.config import Experiment, load_experiment
-from substrax.evolve import Result
+from substrax.evolution import Result
 from substrax.problems import VisualDiscrimination
 
 FINER = (33, 55)

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from substrax.evolve import TIMES, RunDirectory
+from substrax.evolution import TIMES, RunDirectory
 
 from ._case import Case
 from .command import run_command

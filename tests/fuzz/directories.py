@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from substrax.evolve._seal import sealed
+from substrax.evolution._seal import sealed
 
 from . import hostile
 from ._case import Case

@@ -86,9 +86,9 @@ def _checkpoints() -> list[Subject]:
     return [
         Subject(
             "checkpoints",
-            f"evolve/{module}.py",
-            ("tests/evolve/test_trust.py", "tests/evolve/test_directory.py"),
-            ("tests/evolve", "tests/test_cli_run.py", "tests/report/test_write.py"),
+            f"evolution/{module}.py",
+            ("tests/evolution/test_trust.py", "tests/evolution/test_directory.py"),
+            ("tests/evolution", "tests/test_cli_run.py", "tests/report/test_write.py"),
             is_logic=True,
         )
         for module in modules
@@ -102,7 +102,7 @@ SUBJECTS = [
     Subject(
         "cache of networks",
         "decoders/_cache.py",
-        ("tests/decoders/test_cache.py", "tests/evolve/test_loop.py"),
+        ("tests/decoders/test_cache.py", "tests/evolution/test_loop.py"),
         is_logic=True,
     ),
     *(
@@ -125,7 +125,7 @@ SUBJECTS = [
         for module, others in {
             "_native.py": ("tests/cppn", "tests/network"),
             "cppn/_native_programs.py": ("tests/cppn",),
-            "network/_check.py": ("tests/network", "tests/evolve/test_trust.py"),
+            "network/_check.py": ("tests/network", "tests/evolution/test_trust.py"),
         }.items()
     ),
 ]

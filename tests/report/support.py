@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from substrax.config import Experiment
-from substrax.evolve import Best, RunDirectory
+from substrax.evolution import Best, RunDirectory
 from substrax.neat import Genome, genome_from_neat_python
 
 EVOLVED = """

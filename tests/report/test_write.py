@@ -18,7 +18,7 @@ from tests.report.support import (
 )
 
 from substrax.config import Experiment
-from substrax.evolve import RunDirectory
+from substrax.evolution import RunDirectory
 from substrax.report import write_report
 
 EMR = 'name = "emr"\ndepth = 2'

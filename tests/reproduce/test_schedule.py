@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from substrax.evolve import RunLockedError, lock
+from substrax.evolution import RunLockedError, lock
 from substrax.reproduce import run_tasks
 from substrax.reproduce._plan import Task
 

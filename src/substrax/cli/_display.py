@@ -8,7 +8,7 @@ from typing import Any
 
 from .._resources import Progress
 from ..config import Experiment
-from ..evolve import GenerationRecord, RunDirectory
+from ..evolution import GenerationRecord, RunDirectory
 
 _RECENT = 20
 _LINE_EVERY = 10

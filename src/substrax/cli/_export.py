@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..evolve import Best, best_to_safetensors, replacing, write_atomically
+from ..evolution import Best, best_to_safetensors, replacing, write_atomically
 from ..network import json_pieces, to_arrays, to_networkx
 
 

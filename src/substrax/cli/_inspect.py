@@ -12,7 +12,7 @@ from ..config import (
     load_experiment,
     load_run,
 )
-from ..evolve import (
+from ..evolution import (
     GenerationRecord,
     RunDirectory,
     StopReason,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..evolve import GenerationRecord, StopReason
+from ..evolution import GenerationRecord, StopReason
 
 GRACE = 4.0
 """Seconds that a generation may still take once the run is to stop."""

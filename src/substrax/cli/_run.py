@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from ..config import Experiment, load_experiment, load_run
-from ..evolve import Result, RunDirectory, StopReason
+from ..evolution import Result, RunDirectory, StopReason
 from ._display import make_display
 from ._inspect import summary_lines, write_report_at
 from ._interruption import Interruption

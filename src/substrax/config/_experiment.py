@@ -10,7 +10,7 @@ from .._resources import Progress
 from .._suggest import suggest
 from .._types import shown
 from ..decoders import AbstractDecoder
-from ..evolve import (
+from ..evolution import (
     WITHOUT_EFFECT,
     Callback,
     Result,
@@ -163,7 +163,7 @@ class Experiment:
         on_progress: Callable[[Progress], None] | None = None,
         keep_compiled: bool = True,
     ) -> Result:
-        """Runs the experiment; for the arguments see `substrax.evolve.evolve`."""
+        """Runs the experiment; for the arguments see `substrax.evolution.evolve`."""
         parts = self.build()
         return evolve(
             parts.algorithm,

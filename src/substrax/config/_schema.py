@@ -16,7 +16,7 @@ from ..decoders import (
     FixedSubstrate,
     HyperNEAT,
 )
-from ..evolve import MAX_CACHED_BYTES
+from ..evolution import MAX_CACHED_BYTES
 from ..neat import NEATConfig, presets
 from ..problems import PROBLEMS
 from ..substrate import CONFIGURATIONS, STRATEGIES, Layout, line

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..decoders import AbstractDecoder, Direct, Discovered, HyperNEAT
-from ..evolve import Best
+from ..evolution import Best
 from ..network import describe
 from ..substrate import Layout
 from ._fields import MAX_PANELS, plot_fields, shown_terminals

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..cppn import ACTIVATION_NAMES
 from ..decoders import Direct, Discovered
-from ..evolve import GenerationRecord, diagnose
+from ..evolution import GenerationRecord, diagnose
 from ..neat import Genome
 from ..network import Description, describe
 from ._figures import Picture, terminal_names

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..config import Experiment
 from ..decoders import AbstractDecoder
-from ..evolve import Best, RunDirectory, StopReason
+from ..evolution import Best, RunDirectory, StopReason
 from ..network import Networks, evaluate
 from ..problems import XOR, AbstractProblem, ArrayProblem, Parity
 

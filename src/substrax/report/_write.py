@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..decoders import AbstractDecoder
-from ..evolve import refuse_links, write_atomically
+from ..evolution import refuse_links, write_atomically
 from ..problems import AbstractProblem
 from ._figures import pictures
 from ._page import make_page

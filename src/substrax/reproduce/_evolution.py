@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..config import Experiment
-from ..evolve import GenerationRecord, Result, RunDirectory, RunLockedError, StopReason
+from ..evolution import (
+    GenerationRecord,
+    Result,
+    RunDirectory,
+    RunLockedError,
+    StopReason,
+)
 
 RUN = "run"
 

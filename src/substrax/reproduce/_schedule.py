@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from ..evolve import lock, write_atomically
+from ..evolution import lock, write_atomically
 from ._plan import Task
 from ._work import RESULT, TASK
 

@@ -20,7 +20,7 @@ from typing import Any
 import jax
 
 from ..config import Experiment
-from ..evolve import write_atomically
+from ..evolution import write_atomically
 from ._evolution import RUN, evolution_facts, peak_mebibytes, run_evolution
 from ._work_samples import work_positions, work_quadtree
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..config import Experiment
 from ..decoders import Discovered
-from ..evolve import Result
+from ..evolution import Result
 from ..neat import Genome
 from ..substrate import Discovery, discover, num_cells
 from ._evolution import evolution_facts, peak_mebibytes, run_evolution

@@ -14,7 +14,7 @@ from substrax.decoders import (
     emr_hyperneat,
     es_hyperneat,
 )
-from substrax.evolve import evolve
+from substrax.evolution import evolve
 from substrax.neat import NEAT, presets
 from substrax.problems import XOR, FunctionProblem
 from substrax.substrate import EMRRule, ESRule

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from substrax.decoders import Direct
-from substrax.evolve import TIMES, GenerationRecord
+from substrax.evolution import TIMES, GenerationRecord
 from substrax.neat import NEAT, presets
 from substrax.network import Networks
 from substrax.problems import AbstractProblem

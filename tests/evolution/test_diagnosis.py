@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from substrax.evolve import GenerationRecord, diagnose
+from substrax.evolution import GenerationRecord, diagnose
 
 RECORD = GenerationRecord(
     generation=0,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from substrax.decoders import CPPNReading, emr_hyperneat
-from substrax.evolve import GenerationRecord, StopReason, evolve
-from substrax.evolve._loop import _tell
+from substrax.evolution import GenerationRecord, StopReason, evolve
+from substrax.evolution._loop import _tell
 from substrax.neat import tell_growing
 from substrax.substrate import EMRRule
 

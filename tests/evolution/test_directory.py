@@ -13,7 +13,7 @@ import jax
 import numpy as np
 import pytest
 
-from substrax.evolve import (
+from substrax.evolution import (
     DamagedRunError,
     RunDirectory,
     RunLockedError,
@@ -22,7 +22,7 @@ from substrax.evolve import (
     _directory,
     evolve,
 )
-from substrax.evolve import _files as files
+from substrax.evolution import _files as files
 from substrax.neat import grow
 
 from .support import parts, timeless
@@ -323,7 +323,7 @@ def test_a_directory_that_is_in_use_or_not_empty_is_refused(whole, tmp_path):
 
 HOLD = """
 import sys
-from substrax.evolve import RunDirectory
+from substrax.evolution import RunDirectory
 with RunDirectory(sys.argv[1]).lock():
     print("locked", flush=True)
     sys.stdin.read()

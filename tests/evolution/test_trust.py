@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from substrax.evolve import (
+from substrax.evolution import (
     DamagedRunError,
     RunDirectory,
     StopReason,
@@ -18,8 +18,8 @@ from substrax.evolve import (
     replacing,
     write_atomically,
 )
-from substrax.evolve._checks import checked_fitness
-from substrax.evolve._files import remove_temporaries
+from substrax.evolution._checks import checked_fitness
+from substrax.evolution._files import remove_temporaries
 from substrax.neat import NEAT, presets
 from substrax.report import write_report
 

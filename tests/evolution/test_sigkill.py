@@ -12,7 +12,7 @@ import jax
 import pytest
 import safetensors.numpy
 
-from substrax.evolve import RunDirectory
+from substrax.evolution import RunDirectory
 
 from .support import timeless
 

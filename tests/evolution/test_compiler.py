@@ -10,8 +10,8 @@ import pytest
 from tests.compilations import counted_compilations
 
 from substrax import _compile_cache
-from substrax.evolve import _compiler, _programs
-from substrax.evolve._compiler import Compiled, compiler_options
+from substrax.evolution import _compiler, _programs
+from substrax.evolution._compiler import Compiled, compiler_options
 
 
 @pytest.fixture(autouse=True)

@@ -169,7 +169,10 @@ def _source_digest() -> str:
     """Of all that `tell` is made of: another version of it is another program."""
     digest = hashlib.sha256()
     package = Path(__file__).parent.parent
-    parts = ("*.py", "neat/*.py", "cppn/*.py", "evolve/_loop.py", "evolve/_compiler.py")
-    for path in sorted(path for part in parts for path in package.glob(part)):
+    own = ("evolution/_loop.py", "evolution/_compiler.py")
+    others = [
+        path for part in ("neat", "cppn", ".") for path in (package / part).glob("*.py")
+    ]
+    for path in sorted([*others, *(package / name for name in own)]):
         digest.update(path.read_bytes())
     return digest.hexdigest()
