@@ -91,8 +91,8 @@ def main() -> None:
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else "?"
     )
     print(
-        f"population {experiment.neat.settings['population_size']}, depth "
-        f"{experiment.decoder.settings['depth']}, {experiment.run.generations} "
+        f"population {experiment.neat.population_size}, depth "
+        f"{experiment.values['method.depth']}, {experiment.run.generations} "
         f"generations of {panel.samples_per_generation or len(panel.train[0])} of "
         f"{len(panel.train[0])} training rows, seed {arguments.seed}, {num_cores} cores"
     )
@@ -135,7 +135,7 @@ def main() -> None:
     print(f"best network: {str(describe(best)).replace(chr(10), '; ')}\n")
     sheet.begin(
         f"The firm panel, {experiment.run.generations} generations of population "
-        f"{experiment.neat.settings['population_size']}, beside scikit-learn",
+        f"{experiment.neat.population_size}, beside scikit-learn",
         "program            ", "train AUC", "test AUC", "seconds", "time / ours",
         notes=(
             f"{statistics.median(seconds):.2f} s per generation ({processor:.2f} s of "

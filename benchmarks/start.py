@@ -35,8 +35,8 @@ RUNS = {
     "the demo": DEMO,
     "emr, depth 4, hidden": ["xor", "--depth", "4"],
     "emr, depth 4, hidden, weight": ["xor", "--depth", "4", "--field", "weight"],
-    "es, depth 3": ["xor", "--rule", "es", "--depth", "3"],
-    "HyperNEAT": ["xor", "--rule", "hyperneat"],
+    "es, depth 3": ["xor", "--method", "es", "--depth", "3"],
+    "HyperNEAT": ["xor", "--method", "hyperneat"],
 }
 
 

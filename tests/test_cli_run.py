@@ -36,7 +36,7 @@ def test_a_run_prints_lines_where_there_is_no_terminal(tmp_path, capsys):
     words = ["run", "xor", *SMALL, "--generations", "2", "--out", str(tmp_path / "a")]
     assert main(words) == 0
     out = capsys.readouterr().out
-    assert "xor: decoder emr, depth 2, hidden, population 16, seed 0" in out
+    assert "xor: EMR-HyperNEAT, depth 2, links hidden, population 16, seed 0" in out
     assert "generation    best    ever" in out
     assert "stopped because all generations were run" in out
     assert "not solved (target 2)" in out
@@ -97,8 +97,8 @@ def test_resume_goes_on_and_keeps_the_new_limit(ran, capsys):
     [
         (["--population", "17"], "neat.population_size is 16 in this run"),
         (["--seed", "1"], "run.seed is 0 in this run"),
-        (["--depth", "3"], "decoder.depth is 2 in this run"),
-        (["--rule", "es"], "in this run"),
+        (["--depth", "3"], "method.depth is 2 in this run"),
+        (["--method", "es"], "in this run"),
         (["--problem", "parity"], "in this run"),
         (["--generatons", "5"], "did you mean 'generations'"),
     ],
@@ -164,10 +164,11 @@ def test_bench_lists_the_scripts(capsys):
         (["run", "xxor"], "no experiment 'xxor' (did you mean 'xor'?)"),
         (["run", "nowhere.toml"], "cannot read nowhere.toml: No such file"),
         (["run", "xor", "--dpth", "3"], "did you mean 'depth'"),
-        (["run", "xor", "--depth", "deep"], "decoder.depth is 'deep'"),
-        (["run", "xor", "--depth"], "decoder.depth is 'true'"),
+        (["run", "xor", "--depth", "deep"], "method.depth is 'deep'"),
+        (["run", "xor", "--depth"], "method.depth is 'true'"),
         (["run", "--depth", "3", "--depth", "4", "xor"], "--depth is given twice"),
-        (["run", "xor", "--rule=emmr"], "did you mean 'emr'"),
+        (["run", "xor", "--method=emmr"], "did you mean 'emr'"),
+        (["run", "xor", "--rule", "es"], "what was rule is method now"),
         (["resume", "nowhere"], "nowhere does not exist"),
         (["show", "nowhere"], "nowhere does not exist"),
         (["report", "nowhere"], "nowhere does not exist"),

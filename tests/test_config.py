@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from substrax.config import (
-    DECODERS,
     Experiment,
     builtin_experiments,
     load_experiment,
@@ -15,6 +14,7 @@ from substrax.config import (
 )
 from substrax.decoders import Direct, Discovered, HyperNEAT
 from substrax.evolution import RunDirectory
+from substrax.methods import METHODS
 from substrax.neat import GenomeData, presets
 from substrax.problems import PROBLEMS
 from substrax.substrate import EMRRule, ESRule
@@ -30,7 +30,7 @@ def test_builtin_experiments_build_and_survive_toml(name):
     # the problem's own name, or that of a variant: double-pole-hidden
     assert name.startswith(parts.problem.name)
     again = Experiment.from_toml(experiment.to_toml(), name=name)
-    assert again.settings() == experiment.settings()
+    assert again.values == experiment.values
     assert again.to_toml() == experiment.to_toml()
 
 
@@ -40,24 +40,24 @@ def test_every_problem_has_an_experiment():
         assert load_experiment(name).build().problem.name == name
 
 
-@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("preset", presets.PRESETS)
-def test_every_decoder_goes_with_every_preset(decoder, preset):
+def test_every_method_goes_with_every_preset(method, preset):
     experiment = Experiment.from_toml(XOR).with_settings(
-        {"rule": decoder, "preset": preset, "population": 7}
+        {"method": method, "preset": preset, "population": 7}
     )
     parts = experiment.build()
     assert parts.algorithm.config.num_inputs == parts.decoder.num_genome_inputs
     assert parts.algorithm.config.population_size == 7
     again = Experiment.from_toml(experiment.to_toml())
-    assert again.settings() == experiment.settings()
+    assert again.values == experiment.values
 
 
 def test_defaults_are_those_of_the_classes():
     parts = Experiment.from_toml(XOR).build()
     assert isinstance(parts.decoder, Discovered)
     assert parts.decoder.rule == EMRRule()
-    es = Experiment.from_toml(XOR).with_settings({"rule": "es"}).build().decoder
+    es = Experiment.from_toml(XOR).with_settings({"method": "es"}).build().decoder
     assert isinstance(es, Discovered)
     assert es.rule == ESRule()
     assert es.reading.dialect == "neat-python"
@@ -84,7 +84,7 @@ def test_settings_reach_the_objects():
 
 
 def test_fixed_substrates_are_layers_or_a_grid():
-    experiment = Experiment.from_toml(XOR).with_settings({"rule": "hyperneat"})
+    experiment = Experiment.from_toml(XOR).with_settings({"method": "hyperneat"})
     layered = experiment.with_settings({"hidden_layers": "3,2"}).build().decoder
     assert isinstance(layered, HyperNEAT)
     assert len(layered.substrate.hidden) == 5
@@ -97,7 +97,7 @@ def test_fixed_substrates_are_layers_or_a_grid():
 
 def test_a_recurrent_direct_network_makes_recurrent_genomes():
     experiment = Experiment.from_toml(XOR).with_settings(
-        {"rule": "direct", "is_recurrent": True}
+        {"method": "neat", "is_recurrent": True}
     )
     parts = experiment.build()
     assert isinstance(parts.decoder, Direct) and parts.decoder.is_recurrent
@@ -105,44 +105,44 @@ def test_a_recurrent_direct_network_makes_recurrent_genomes():
 
 
 def test_a_table_for_one_decoder_counts_for_that_one_only():
-    text = XOR + "[decoder.emr]\ndepth = 2\nsteps = 5\n[decoder.es]\ndepth = 1\n"
+    text = XOR + "[method.emr]\ndepth = 2\nsteps = 5\n[method.es]\ndepth = 1\n"
     experiment = Experiment.from_toml(text)
-    assert experiment.decoder.settings["depth"] == 2
-    es = experiment.with_settings({"rule": "es"})
-    assert es.decoder.settings["depth"] == 1
-    assert es.decoder.settings["steps"] == 8
+    assert experiment.values["method.depth"] == 2
+    es = experiment.with_settings({"method": "es"})
+    assert es.values["method.depth"] == 1
+    assert es.values["method.steps"] == 8
     # what is said last counts for whatever decoder there is
     deeper = experiment.with_settings({"depth": 3})
-    assert deeper.decoder.settings["depth"] == 3
-    assert deeper.with_settings({"rule": "es"}).decoder.settings["depth"] == 3
+    assert deeper.values["method.depth"] == 3
+    assert deeper.with_settings({"method": "es"}).values["method.depth"] == 3
 
 
 def test_another_decoder_or_problem_forgets_what_it_does_not_have():
     experiment = load_experiment("parity").with_settings({"num_bits": 4})
-    direct = experiment.with_settings({"rule": "direct"})
-    assert "depth" not in direct.decoder.settings
-    assert "num_bits" not in direct.with_settings({"problem": "xor"}).problem.settings
-    with pytest.raises(ValueError, match="a setting of the decoder"):
-        experiment.with_settings({"rule": "direct", "depth": 3})
+    direct = experiment.with_settings({"method": "neat"})
+    assert "method.depth" not in direct.values
+    assert "problem.num_bits" not in direct.with_settings({"problem": "xor"}).values
+    with pytest.raises(ValueError, match="a setting of the method"):
+        experiment.with_settings({"method": "neat", "depth": 3})
 
 
 def test_the_seed_is_that_of_the_run_unless_said_in_full():
     panel = load_experiment("panel").with_settings({"seed": 4})
-    assert panel.run.seed == 4 and panel.problem.settings["seed"] == 0
+    assert panel.run.seed == 4 and panel.values["problem.seed"] == 0
     panel = panel.with_settings({"problem.seed": 2})
-    assert panel.run.seed == 4 and panel.problem.settings["seed"] == 2
+    assert panel.run.seed == 4 and panel.values["problem.seed"] == 2
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"dpth": 3}, r"no setting 'dpth' \(did you mean 'depth'\?\)"),
-        ({"decoder.dept": 3}, r"did you mean 'decoder\.depth'"),
+        ({"method.dept": 3}, r"did you mean 'method\.depth'"),
         ({"populaton": 3}, "did you mean 'population'"),
-        ({"depth": "deep"}, r"decoder\.depth is 'deep', but must be a whole number"),
+        ({"depth": "deep"}, r"method\.depth is 'deep', but must be a whole number"),
         ({"depth": 2.5}, "must be a whole number"),
         ({"depth": True}, "must be a whole number"),
-        ({"depth": 99}, r"\[decoder\] depth must lie between"),
+        ({"depth": 99}, r"\[method\] depth must lie between"),
         ({"depth": "none"}, "must be a whole number"),
         ({"target": "high"}, r"run\.target is 'high', but must be a number, or"),
         ({"max_weight": "nan"}, "must be a number"),
@@ -152,23 +152,26 @@ def test_the_seed_is_that_of_the_run_unless_said_in_full():
         ({"outputs": "weight,weight"}, "names weight more than once"),
         ({"bias_scale": -1}, "not negative"),
         ({"bias_scale": 1e308}, "bias_scale must be a number between"),
-        ({"depth": "9" * 5000}, "decoder.depth is '9+"),
-        ({"max_weight": 10**400}, "decoder.max_weight is 1000"),
+        ({"depth": "9" * 5000}, "method.depth is '9+"),
+        ({"max_weight": 10**400}, "method.max_weight is 1000"),
         ({"steps": 2**40}, r"steps must lie between -2\^31"),
         ({"neat.weight.maximum": 1e308}, r"\[neat\] weight: maximum must be"),
         ({"population": 2**33}, "population_size must lie"),
         ({"start.jitter": 1e308}, "start.jitter must be a number of at least 0"),
-        ({"rule": "hyperneat", "hidden_layers": "99999999999"}, "at most 4,194,304"),
-        ({"rule": "hyperneat", "hidden_layers": "60000,60000"}, "3,600,240,000 links"),
-        ({"rule": "hyperneat", "substrate": "grid", "rows": 10**6}, "links takes"),
-        ({"connections": "x" * 10**6}, "decoder.connections is 'xxx"),
+        ({"method": "hyperneat", "hidden_layers": "99999999999"}, "at most 4,194,304"),
+        (
+            {"method": "hyperneat", "hidden_layers": "60000,60000"},
+            "3,600,240,000 links",
+        ),
+        ({"method": "hyperneat", "substrate": "grid", "rows": 10**6}, "links takes"),
+        ({"connections": "x" * 10**6}, "method.connections is 'xxx"),
         ({"connections": "ful"}, "did you mean 'full'"),
         ({"coordinates": "x1,x3"}, "did you mean 'x1'|Choose one of"),
         ({"hidden_activation": "tanhh"}, "did you mean 'tanh'"),
-        ({"rule": "emmr"}, "no decoder 'emmr' .*did you mean 'emr'"),
+        ({"method": "emmr"}, "no method 'emmr' .*did you mean 'emr'"),
         ({"preset": "purples"}, "no preset 'purples' .*did you mean 'pureples'"),
         ({"problem": "xxor"}, "no problem 'xxor' .*did you mean 'xor'"),
-        ({"division_threshold": 0.1}, "a setting of the decoder 'es', but"),
+        ({"division_threshold": 0.1}, "a setting of the method 'es', but"),
         ({"perturb_rate": 0.1}, r"may be any of neat\.weight\.perturb_rate, neat"),
         ({"neat.weight.perturb_rate": 3}, r"\[neat\] .*perturb_rate is a probability"),
         ({"population": 0}, "population_size is 0"),
@@ -187,18 +190,19 @@ def test_a_mistake_is_named_with_what_was_perhaps_meant(changes, message):
     [
         ("[problem\n", "is not valid TOML"),
         ("", "needs a problem"),
-        (XOR + "[decodr]\ndepth = 3\n", r"did you mean 'decoder\.depth'"),
-        (XOR + "[decoder]\ndepht = 3\n", r"did you mean 'decoder\.depth'"),
-        (XOR + '[decoder]\ndepth = "3 "\n', None),
-        (XOR + "[decoder]\ndepth = 2024-01-01\n", "must be a whole number"),
-        (XOR + "[decoder]\ncoordinates = 3\n", "must be a list"),
-        (XOR + "[decoder.emr]\ndivision_threshold = 1\n", "decoder 'emr' has depth"),
-        ("depth = 3\n" + XOR, r"in full it is 'decoder\.depth'"),
+        (XOR + "[metod]\ndepth = 3\n", r"did you mean 'method\.depth'"),
+        (XOR + "[method]\ndepht = 3\n", r"did you mean 'method\.depth'"),
+        (XOR + '[method]\ndepth = "3 "\n', None),
+        (XOR + "[method]\ndepth = 2024-01-01\n", "must be a whole number"),
+        (XOR + "[method]\ncoordinates = 3\n", "must be a list"),
+        (XOR + "[method.emr]\ndivision_threshold = 1\n", "method 'emr' has depth"),
+        (XOR + "[decoder]\ndepth = 3\n", r"is method now. Write 'method\.depth'"),
+        ("depth = 3\n" + XOR, r"in full it is 'method\.depth'"),
     ],
 )
 def test_a_mistake_in_a_file_is_named(text, message):
     if message is None:
-        assert Experiment.from_toml(text).decoder.settings["depth"] == 3
+        assert Experiment.from_toml(text).values["method.depth"] == 3
         return
     with pytest.raises(ValueError, match=message):
         Experiment.from_toml(text)
@@ -221,7 +225,7 @@ def test_strings_survive_toml(tmp_path):
     name = 'a "quoted" \\ name\twith \x7f and ü 🙂.csv'
     experiment = load_experiment("panel").with_settings({"problem.path": name})
     again = Experiment.from_toml(experiment.to_toml())
-    assert again.problem.settings["path"] == name
+    assert again.values["problem.path"] == name
 
 
 @pytest.mark.parametrize(
@@ -229,7 +233,7 @@ def test_strings_survive_toml(tmp_path):
     [
         ({"population": 4}, r"neat\.population_size is 300 .* cannot become 4"),
         ({"seed": 4}, r"run\.seed is 0"),
-        ({"depth": 2}, r"decoder\.depth is 4 .*earlier generations"),
+        ({"depth": 2}, r"method\.depth is 4 .*earlier generations"),
         ({"problem": "parity"}, r"problem\.n"),
     ],
 )
@@ -254,7 +258,7 @@ def test_a_run_of_evolve_itself_has_no_experiment(tmp_path):
 
 # -------------------------------------------------------------- where evolution starts
 
-RETINA = '[problem]\nname = "retina"\n[decoder]\noutputs = ["weight", "leo", "bias"]\n'
+RETINA = '[problem]\nname = "retina"\n[method]\noutputs = ["weight", "leo", "bias"]\n'
 
 
 def test_a_named_seed_is_a_setting():
@@ -262,7 +266,7 @@ def test_a_named_seed_is_a_setting():
     start = experiment.build().algorithm.start
     assert start is not None and start.num_nodes == 5 + 3 + 1
     again = Experiment.from_toml(experiment.to_toml())
-    assert again.settings() == experiment.settings()
+    assert again.values == experiment.values
     decoder = experiment.build().decoder
     assert isinstance(decoder, Discovered)
     assert {"gauss", "identity"} <= set(decoder.reading.activations or ())
@@ -275,9 +279,7 @@ def test_a_genome_may_stand_in_the_configuration():
     )
     start = experiment.build().algorithm.start
     assert start is not None and start.jitter == 0.0
-    assert Experiment.from_toml(experiment.to_toml()).settings() == (
-        experiment.settings()
-    )
+    assert Experiment.from_toml(experiment.to_toml()).values == (experiment.values)
 
 
 def test_a_genome_in_a_file_becomes_part_of_the_configuration(tmp_path):
@@ -287,12 +289,12 @@ def test_a_genome_in_a_file_becomes_part_of_the_configuration(tmp_path):
     experiment = Experiment.from_toml(RETINA).with_settings(
         {"start_from": str(tmp_path / "g.json")}
     )
-    settings = experiment.settings()
+    settings = experiment.values
     assert settings["start.genome"] == "given"
     assert settings["start.links"] == ("x1 -> near 1.0", "near -> leo 1.0")
     assert settings["start.origin"].endswith("g.json")
     (tmp_path / "g.json").unlink()  # the document needs it no longer
-    assert Experiment.from_toml(experiment.to_toml()).settings() == settings
+    assert Experiment.from_toml(experiment.to_toml()).values == settings
 
 
 def test_a_run_starts_from_the_best_of_another(tmp_path):
@@ -304,7 +306,7 @@ def test_a_run_starts_from_the_best_of_another(tmp_path):
     second = Experiment.from_toml('[problem]\nname = "parity"\n').with_settings(
         {**small, "start_from": str(tmp_path / "first")}
     )
-    assert "best of generation" in second.settings()["start.origin"]
+    assert "best of generation" in second.values["start.origin"]
     algorithm = second.build().algorithm
     population = algorithm.init(key=jax.random.key(0)).population
     num = int(best.genome.num_links)
@@ -314,7 +316,7 @@ def test_a_run_starts_from_the_best_of_another(tmp_path):
     )
     result = second.evolve(directory=tmp_path / "second", keep_compiled=False)
     recorded, _ = load_run(tmp_path / "second")
-    assert recorded.settings()["start.links"] == second.settings()["start.links"]
+    assert recorded.values["start.links"] == second.values["start.links"]
     assert result.generations == 2
 
 
@@ -323,8 +325,8 @@ def test_a_run_starts_from_the_best_of_another(tmp_path):
     [
         (RETINA, {"start_from": "x-localty"}, "did you mean 'x-locality'"),
         (RETINA, {"start_from": "nowhere.json"}, "no file of that name"),
-        (XOR, {"start_from": "x-locality"}, "Add leo to decoder.outputs"),
-        (XOR, {"start_from": "x-locality", "rule": "direct"}, "--start-from none"),
+        (XOR, {"start_from": "x-locality"}, "Add leo to method.outputs"),
+        (XOR, {"start_from": "x-locality", "method": "neat"}, "--start-from none"),
         (XOR, {"start.links": "x1 -> weight 1"}, "start.genome is none"),
         (
             XOR,

@@ -8,7 +8,7 @@ SEEDS = 30
 PEER_SEEDS = 10
 """Of peers whose runs take a quarter of an hour each."""
 
-DECODERS = {"NEAT": "direct", "HyperNEAT": "hyperneat", "es": "es", "emr": "emr"}
+METHODS = {"NEAT": "neat", "HyperNEAT": "hyperneat", "es": "es", "emr": "emr"}
 
 
 Results = dict[str, dict[str, Any]]
@@ -71,10 +71,10 @@ def robots(experiment: str, name: str) -> Cell:
         "At most 100 generations of 300.",
         "measured",
         [
-            ours(f"{name}, radar {radar}", experiment, rule=rule, radar=radar)
+            ours(f"{name}, radar {radar}", experiment, method=method, radar=radar)
             for radar in ("corrected", "reference")
-            for name, rule in DECODERS.items()
-            if rule != "es"
+            for name, method in METHODS.items()
+            if method != "es"
         ],
     )
 
@@ -86,9 +86,9 @@ CELLS: dict[str, Cell] = {
         "a start with x-locality.",
         "24 by HyperNEAT-LEO, 24 by emr; es is measured",
         [
-            ours("HyperNEAT-LEO", "retina", rule="hyperneat"),
-            ours("emr", "retina", rule="emr"),
-            ours("es", "retina", rule="es"),
+            ours("HyperNEAT-LEO", "retina", method="hyperneat"),
+            ours("emr", "retina", method="emr"),
+            ours("es", "retina", method="es"),
             multineat("retina", PEER_SEEDS, is_seeded=True, has_bias=True),
         ],
         ("accuracy",),
@@ -98,15 +98,15 @@ CELLS: dict[str, Cell] = {
         "The same from a start that knows nothing of locality.",
         "10",
         [
-            ours("HyperNEAT-LEO", "retina", rule="hyperneat", start__genome="none"),
+            ours("HyperNEAT-LEO", "retina", method="hyperneat", start__genome="none"),
             ours(
                 "HyperNEAT-LEO, 2 x 2 hidden nodes instead of 4 x 2",
                 "retina",
-                rule="hyperneat",
+                method="hyperneat",
                 start__genome="none",
                 hidden_layers=("2x2",),
             ),
-            ours("emr with LEO", "retina", rule="emr", start__genome="none"),
+            ours("emr with LEO", "retina", method="emr", start__genome="none"),
         ],
         ("accuracy",),
     ),
@@ -151,12 +151,12 @@ CELLS: dict[str, Cell] = {
             ours(
                 name,
                 "xor",
-                rule=rule,
+                method=method,
                 population=150,
                 generations=300,
                 preset="substrax",
             )
-            for name, rule in DECODERS.items()
+            for name, method in METHODS.items()
         ]
         + [
             neat_python("xor", population=150, generations=300),
@@ -168,9 +168,9 @@ CELLS: dict[str, Cell] = {
         "A mean of 475 of 500 steps in five episodes, at most 100 generations of 100.",
         "30",
         [
-            ours(name, "cartpole", rule=rule)
-            for name, rule in DECODERS.items()
-            if rule != "es"
+            ours(name, "cartpole", method=method)
+            for name, method in METHODS.items()
+            if method != "es"
         ]
         + [neat_python("cartpole")],
     ),
@@ -201,12 +201,12 @@ WITHOUT_HIDDEN_LINKS = {
 
 
 class Depths(NamedTuple):
-    """What depth buys on one problem: rules, starts and depths."""
+    """What depth buys on one problem: methods, starts and depths."""
 
     name: str
     budget: str
     arms: dict[str, list[Arm]]
-    """By rule and start, in the order of `DEPTHS`."""
+    """By method and start, in the order of `DEPTHS`."""
 
 
 def without_measures(arm: Arm) -> Arm:
@@ -219,12 +219,12 @@ def depths(name: str, experiment: str, budget: str, **settings: Any) -> Depths:
         name,
         budget,
         {
-            f"{rule}, {start}": [
+            f"{method}, {start}": [
                 without_measures(
                     ours(
-                        f"{rule}, {start}, depth {depth}",
+                        f"{method}, {start}, depth {depth}",
                         experiment,
-                        rule=rule,
+                        method=method,
                         depth=depth,
                         start__genome=genome,
                         outputs=("weight", "leo", "bias"),
@@ -234,7 +234,7 @@ def depths(name: str, experiment: str, budget: str, **settings: Any) -> Depths:
                 )
                 for depth in DEPTHS
             ]
-            for rule, links in WITHOUT_HIDDEN_LINKS.items()
+            for method, links in WITHOUT_HIDDEN_LINKS.items()
             for start, genome in STARTS.items()
         },
     )

@@ -66,15 +66,15 @@ def draw(done: Results, stem: Path) -> list[Path]:
                 # 1 is the end of its interval, but for rounding.
                 below = [max(r.value - r.low, 0.0) for r in rates]
                 above = [max(r.high - r.value, 0.0) for r in rates]
-                rule, start = label.split(", ")
+                method, start = label.split(", ")
                 place.errorbar(
                     [depth + 0.08 * (number - 1.5) for depth in DEPTHS],
                     middle,
                     [below, above],
-                    color=COLOURS[rule],
+                    color=COLOURS[method],
                     ls="-" if start == "seeded" else "--",
                     marker="o" if start == "seeded" else "s",
-                    mfc=COLOURS[rule] if start == "seeded" else "white",
+                    mfc=COLOURS[method] if start == "seeded" else "white",
                     ms=4,
                     lw=1,
                     elinewidth=0.6,

@@ -15,7 +15,7 @@ def run_experiment(work: dict[str, Any], seed: int) -> dict[str, Any]:
     settings = {**work["settings"], "seed": seed}
     experiment = load_experiment(work["experiment"]).with_settings(settings)
     result = experiment.evolve()
-    population = experiment.neat.settings["population_size"]
+    population = experiment.neat.population_size
     solved_at = result.solved_at
     runs = result.generations if solved_at is None else solved_at + 1
     return {

@@ -38,7 +38,7 @@ class Task(NamedTuple):
     def of(work: dict[str, Any]) -> "Task":
         experiment = load_experiment(work["experiment"])
         experiment = experiment.with_settings(work["settings"])
-        population = experiment.neat.settings["population_size"]
+        population = experiment.neat.population_size
         return Task(experiment.build().problem, population, experiment.run.generations)
 
     def fitness(self, networks: Networks, seed: int, generation: int) -> np.ndarray:

@@ -90,6 +90,15 @@ def check_threshold(name: str, value: Any) -> None:
         )
 
 
+def chosen(default: Any, choices: Collection[str]) -> Any:
+    """A field of a dataclass whose value is one of some words, or several of them."""
+    return dataclasses.field(default=default, metadata={CHOICES: tuple(choices)})
+
+
+CHOICES = "choices"
+"""Where the metadata of a field hold the words."""
+
+
 def check_settings(holder: Any) -> None:
     """Refuses fields of a dataclass that are not what their annotations say.
 

@@ -72,7 +72,7 @@ def test_every_seed_is_a_genome(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "coordinates", "outputs", "sentence"),
     [
-        ("x-locality", FIVE, ("weight",), "Add leo to decoder.outputs"),
+        ("x-locality", FIVE, ("weight",), "Add leo to method.outputs"),
         ("geometry", ("x1", "x2"), ("weight",), "needs the CPPN's inputs y1 and y2"),
         ("locality", FIVE, OUTPUTS, "there is no seed 'locality'"),
     ],

@@ -17,7 +17,7 @@ from substrax.evolution import RunDirectory
 from .support import timeless
 
 RUN = [
-    "--rule", "direct", "--preset", "neat_python", "--population", "24",
+    "--method", "neat", "--preset", "neat_python", "--population", "24",
     "--generations", "40", "--target", "2", "--max_nodes", "16", "--max_links", "32",
 ]  # fmt: skip
 

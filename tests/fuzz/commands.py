@@ -25,7 +25,7 @@ PLACES = (
 FLAGS = (
     "--out", "--report", "--quiet", "--json", "--no-cache", "--help", "-h", "--format",
     "--strategy", "--precision", "--version", "--quick", "--seeds", "--jobs", "--list",
-    "--minutes", "--start_from", "--rule", "--preset", "--population", "--nonsense",
+    "--minutes", "--start_from", "--method", "--preset", "--population", "--nonsense",
 )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def _random_words(draw: random.Random) -> list[str]:
 
 def _flag(draw: random.Random, command: str) -> list[str]:
     if command in ("run", "resume") and draw.random() < 0.7:
-        known = _known("xor", draw.choice(("direct", "emr", "hyperneat")), "substrax")
+        known = _known("xor", draw.choice(("neat", "emr", "hyperneat")), "substrax")
         key = draw.choice(list(known))
         if key in ("run.generations", "run.engine"):
             return []

@@ -5,8 +5,9 @@ import math
 import random
 from typing import Any
 
-from substrax.config import DECODERS, Experiment
+from substrax.config import Experiment
 from substrax.config._experiment import _known
+from substrax.methods import METHODS
 from substrax.neat import presets
 from substrax.problems import PROBLEMS
 
@@ -25,14 +26,14 @@ def attack_configuration(case: Case) -> None:
         experiment = Experiment.from_toml(text)
         experiment.build()
         again = Experiment.from_toml(experiment.to_toml())
-        assert again.settings() == experiment.settings(), "TOML lost something"
+        assert again.values == experiment.values, "TOML lost something"
 
 
 def random_document(draw: random.Random) -> str:
     """TOML with some settings of a problem, a decoder and a preset."""
     names = (
         draw.choice(list(PROBLEMS)),
-        draw.choice(DECODERS),
+        draw.choice(list(METHODS)),
         draw.choice(list(presets.PRESETS)),
     )
     known = _known(*names)

@@ -25,11 +25,11 @@ SMALL = (
     "--seed", "4",
 )  # fmt: skip
 RUNS = {
-    "direct": (*SMALL, "--rule", "direct"),
-    "emr": (*SMALL, "--rule", "emr", "--depth", "2"),
+    "direct": (*SMALL, "--method", "neat"),
+    "emr": (*SMALL, "--method", "emr", "--depth", "2"),
     # Genomes start with hardly more room than they need, and grow out of it.
     "growing": (
-        *SMALL, "--rule", "direct", "--preset", "neat_python", "--add_node_rate",
+        *SMALL, "--method", "neat", "--preset", "neat_python", "--add_node_rate",
         "0.8", "--delete_node_rate", "0", "--max_nodes", "5", "--max_links", "6",
     ),
 }  # fmt: skip

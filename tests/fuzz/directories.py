@@ -19,7 +19,7 @@ from ._case import Case
 from .command import run_command
 
 RUN = (
-    "run", "xor", "--rule", "direct", "--generations", "4", "--population", "16",
+    "run", "xor", "--method", "neat", "--generations", "4", "--population", "16",
     "--target", "5", "--seed", "4", "--quiet",
 )  # fmt: skip
 FORGED = "forged"

@@ -54,7 +54,7 @@ def evolved() -> dict[str, Arrays]:
     Links are worth something, so that genomes grow also when XOR is solved.
     """
     experiment = load_experiment("xor")
-    parts = experiment.with_settings({"population": 40, "decoder.depth": 2}).build()
+    parts = experiment.with_settings({"population": 40, "method.depth": 2}).build()
     neat = parts.algorithm
     inputs = np.array([(a, b) for a in (0, 1) for b in (0, 1)], np.float32)
     inputs = np.column_stack([inputs, np.ones((4, 1), np.float32)])

@@ -45,11 +45,11 @@ def test_species_do_not_collapse_in_a_thousand_generations() -> None:
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_what_is_solved_is_solved_with_another_seed(seed: int) -> None:
     """XOR by plain NEAT, and the retina by HyperNEAT with its seed."""
-    settings = {"rule": "direct", "preset": "substrax", "seed": seed}
+    settings = {"method": "neat", "preset": "substrax", "seed": seed}
     xor = load_experiment("xor").with_settings(settings).evolve(keep_compiled=False)
     assert xor.is_solved
     retina = load_experiment("retina").with_settings(
-        {"rule": "hyperneat", "seed": seed}
+        {"method": "hyperneat", "seed": seed}
     )
     assert retina.evolve(keep_compiled=False).is_solved
 

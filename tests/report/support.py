@@ -20,7 +20,7 @@ target = 2.0
 seed = 5
 [problem]
 name = "xor"
-[decoder]
+[method]
 name = "emr"
 depth = 2
 connections = "full"
@@ -106,8 +106,8 @@ def make_run(
     problem: str = 'name = "xor"',
 ) -> RunDirectory:
     """A run directory without a run: its best genome is the one described."""
-    preset = "neat_python" if '"direct"' in decoder else "pureples"
-    text = f'[problem]\n{problem}\n[decoder]\n{decoder}\n[neat]\npreset = "{preset}"\n'
+    preset = "neat_python" if '"neat"' in decoder else "pureples"
+    text = f'[problem]\n{problem}\n[method]\n{decoder}\n[neat]\npreset = "{preset}"\n'
     experiment = Experiment.from_toml(text)
     run = RunDirectory.create(path, seed=0, config_text=experiment.to_toml())
     for line in [metrics_line(0), metrics_line(1)] if lines is None else lines:

@@ -113,7 +113,7 @@ def test_same_run_gives_the_same_figures_to_the_byte(page: Path, tmp_path: Path)
 
 @pytest.mark.slow
 def test_plain_neat_has_its_genome_as_the_network(tmp_path: Path):
-    decoder = 'name = "direct"\ndialect = "neat-python"'
+    decoder = 'name = "neat"\ndialect = "neat-python"'
     run = make_run(tmp_path / "run", decoder, PLAIN)
     content = Page(write_report(run.path))
     assert content.parts == ["overview", "evolution", "cppn", "run"]
@@ -154,7 +154,7 @@ def test_empty_network_is_a_diagnosis(tmp_path: Path):
 
 def test_constant_network_is_a_diagnosis_beside_its_picture(tmp_path: Path):
     unfed = PLAIN | {"connections": [[-1, 1, 6.0]]}
-    decoder = 'name = "direct"\ndialect = "neat-python"'
+    decoder = 'name = "neat"\ndialect = "neat-python"'
     run = make_run(tmp_path / "run", decoder, unfed)
     text = Page(write_report(run.path)).text
     assert "nothing reaches output 0" in text
@@ -201,7 +201,7 @@ def test_run_started_from_python_can_be_given_its_decoder(tmp_path: Path):
 
 @pytest.mark.slow
 def test_figures_of_an_older_report_do_not_stay(tmp_path: Path):
-    run = make_run(tmp_path / "run", 'name = "direct"', PLAIN, [metrics_line(0)])
+    run = make_run(tmp_path / "run", 'name = "neat"', PLAIN, [metrics_line(0)])
     old = run.path / "report" / "figures" / "grid.svg"
     old.parent.mkdir(parents=True)
     old.write_text("old")
@@ -213,7 +213,7 @@ def test_figures_of_an_older_report_do_not_stay(tmp_path: Path):
 
 @pytest.mark.slow
 def test_steps_are_told(tmp_path: Path):
-    run = make_run(tmp_path / "run", 'name = "direct"', PLAIN, [metrics_line(0)])
+    run = make_run(tmp_path / "run", 'name = "neat"', PLAIN, [metrics_line(0)])
     steps: list[str] = []
     write_report(run.path, on_step=steps.append)
     assert steps == ["fitness", "species", "growth", "genome", "page"]

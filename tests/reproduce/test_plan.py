@@ -18,10 +18,10 @@ depth = [2, 3]
 population = [20]
 [[arm]]
 name = "emr"
-settings = { rule = "emr" }
+settings = { method = "emr" }
 [[arm]]
 name = "es"
-settings = { rule = "es" }
+settings = { method = "es" }
 grid = { depth = [2] }
 seeds = 1
 [quick]
@@ -65,14 +65,14 @@ def test_pairs_of_table_6_differ_in_the_rule_alone():
                     for t in tasks
                     if t.arm == f"{rule}, {words}" and t.role == "rate"
                 )
-            ).settings()
+            ).values
             for rule in ("emr", "es")
         )
         own = {"initial_depth", "division_threshold", "variance_threshold"}
         own |= {"band_threshold", "iteration_level", "weight_threshold"}
         own |= {"connections", "field", "rounds", "name", "recover"}
         for key in emr.keys() | es.keys():
-            if key.removeprefix("decoder.") not in own:
+            if key.removeprefix("method.") not in own:
                 assert emr.get(key) == es.get(key), key
 
 
@@ -103,7 +103,7 @@ def test_the_same_run_has_the_same_key_in_another_plan():
         (('page = "time"', 'page = "tme"'), "no page 'tme' .did you mean 'time'"),
         (('title = "A small one"', ""), "plan 'small' has no 'title'; add it"),
         (("seeds = 2", "seds = 2"), "no key 'seds' .did you mean 'seeds'"),
-        (('rule = "emr"', 'rule = "emmr"'), "arm 'emr': there is no decoder 'emmr'"),
+        (('method = "emr"', 'method = "emmr"'), "arm 'emr': there is no method 'emmr'"),
         (("[grid]", "[grid"), "is not valid TOML"),
         (("is_timed = true", 'is_timed = "no"'), "is_timed is 'no'. Say true or false"),
         (('name = "es"', 'name = "es"\nkind = "x"'), "no kind 'x' of run"),

@@ -23,7 +23,7 @@ def made_up(task: Task) -> dict:
     """A result as a worker would write it, with times that grow with depth."""
     config = tomllib.loads(task.config)
     settings = {f"{a}.{k}": v for a, b in config.items() for k, v in _items(b)}
-    depth = settings["decoder.depth"]
+    depth = settings["method.depth"]
     common = {
         "kind": task.kind,
         "is_cold": task.is_cold,
@@ -32,7 +32,7 @@ def made_up(task: Task) -> dict:
         "cores": 2,
         "ended": "2026-01-02T03:04:05Z",
         "seed": task.seed,
-        "rule": settings["decoder.name"],
+        "rule": settings["method.name"],
         "population": settings["neat.population_size"],
     }
     if task.kind == "positions":
@@ -43,9 +43,9 @@ def made_up(task: Task) -> dict:
         return common | {"rows": [{"depth": d, **part} for d in task.options["depths"]]}
     result = common | {
         "problem": settings["problem.name"],
-        "strategy": settings["decoder.strategy"],
+        "strategy": settings["method.strategy"],
         "depth": depth,
-        "connections": settings.get("decoder.connections"),
+        "connections": settings.get("method.connections"),
         "generations": 10,
         "solved_at": None if task.seed == 1 else 2,
         "best_fitness": 0.99,

@@ -163,15 +163,15 @@ def test_brute_force_of_a_deep_grid_is_refused_and_the_bounds_are_offered() -> N
 
 def test_the_setting_is_reachable_from_a_configuration() -> None:
     experiment = Experiment.from_toml(
-        '[problem]\nname = "xor"\n[decoder.emr]\nrecover = true\n'
+        '[problem]\nname = "xor"\n[method.emr]\nrecover = true\n'
     )
-    assert experiment.decoder.settings["recover"] is True
+    assert experiment.values["method.recover"] is True
     decoder = experiment.build().decoder
     assert isinstance(decoder, Discovered)
     assert isinstance(decoder.rule, EMRRule) and decoder.rule.recover
-    flags = experiment.with_settings({"decoder.recover": "false"})
-    assert flags.decoder.settings["recover"] is False
-    eager = {"decoder.depth": 9, "decoder.strategy": "eager"}
+    flags = experiment.with_settings({"method.recover": "false"})
+    assert flags.values["method.recover"] is False
+    eager = {"method.depth": 9, "method.strategy": "eager"}
     with pytest.raises(ValueError, match="strategy frontier"):
         experiment.with_settings(eager).build()
 

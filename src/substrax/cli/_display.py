@@ -77,16 +77,14 @@ def _duration(seconds: float) -> str:
 
 def _title(experiment: Experiment, directory: RunDirectory) -> list[str]:
     device = directory.facts()["device"]
-    settings = experiment.decoder.settings
-    decoder = experiment.decoder.name
-    if "depth" in settings:
-        decoder += f", depth {settings['depth']}"
-    if "connections" in settings:
-        decoder += f", {settings['connections']}"
-    population = experiment.neat.settings["population_size"]
+    words = [f"{experiment.problem_name}: {experiment.method.title}"]
+    if "method.depth" in experiment.values:
+        words.append(f"depth {experiment.values['method.depth']}")
+    if "method.connections" in experiment.values:
+        words.append(f"links {experiment.values['method.connections']}")
+    words.append(f"population {experiment.neat.population_size}")
     return [
-        f"{experiment.problem.name}: decoder {decoder}, population {population}, "
-        f"seed {experiment.run.seed}",
+        ", ".join([*words, f"seed {experiment.run.seed}"]),
         f"{device['platform']} ({device['count']}), {directory.path}",
     ]
 

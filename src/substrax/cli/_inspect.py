@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from ..config import (
-    DECODERS,
     Experiment,
     builtin_experiments,
     load_experiment,
@@ -37,12 +36,12 @@ def summary(experiment: Experiment, directory: RunDirectory) -> dict[str, Any]:
     metrics = directory.metrics()
     reason = directory.stop_reason()
     best = directory.best()
-    problem = experiment.build().problem
+    problem = experiment.problem
     target = _target(experiment, problem)
     facts: dict[str, Any] = {
         "directory": str(directory.path),
-        "problem": experiment.problem.name,
-        "decoder": experiment.decoder.name,
+        "problem": experiment.problem_name,
+        "method": experiment.method.name,
         "seed": experiment.run.seed,
         "generations": metrics[-1]["generation"] + 1 if metrics else 0,
         "generations_at_most": experiment.run.generations,
@@ -78,7 +77,7 @@ def summary_lines(experiment: Experiment, directory: RunDirectory) -> list[str]:
     facts = summary(experiment, directory)
     best = facts["best"]
     lines = [
-        f"{facts['problem']}, decoder {facts['decoder']}, seed {facts['seed']}: "
+        f"{facts['problem']}, method {facts['method']}, seed {facts['seed']}: "
         f"{facts['generations']} of {facts['generations_at_most']} generations in "
         f"{facts['seconds']:.1f} s ({facts['compile_seconds']:.1f} s of it compiling)"
     ]
@@ -151,6 +150,7 @@ def export(arguments: argparse.Namespace) -> int:
 
 def list_all(arguments: argparse.Namespace) -> int:
     """Prints what there is, or all settings of one experiment."""
+    from ..methods import METHODS
     from ..neat import presets
     from ..problems import PROBLEMS
     from ..substrate import CONFIGURATIONS
@@ -172,7 +172,7 @@ def list_all(arguments: argparse.Namespace) -> int:
         for name, text in rows.items():
             print(f"  {name:<14} {text}")
         print()
-    print(f"Decoders (--rule): {', '.join(DECODERS)}")
+    print(f"Methods (--method): {', '.join(METHODS)}")
     print(f"Connections of emr (--connections): {', '.join(CONFIGURATIONS)}")
     print("\n`substrax list EXPERIMENT` prints all settings of an experiment.")
     return 0

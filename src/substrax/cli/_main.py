@@ -14,7 +14,7 @@ from ._flags import take_settings
 
 _RUN_HELP = """\
 EXPERIMENT is a name (see `substrax list`) or a TOML file. Any setting of it can be
-given as a flag: --decoder.depth 5, or --depth 5 where only one setting ends so. The
+given as a flag: --method.depth 5, or --depth 5 where only one setting ends so. The
 most common:
 
   --seed N              another run of the same experiment
@@ -23,7 +23,7 @@ most common:
   --seconds S           at most so long
   --patience N          at most so many generations without a new best
   --population N        genomes in each generation
-  --rule NAME           the decoder: emr, es, hyperneat, direct
+  --method NAME         emr, es, hyperneat, neat
   --depth D             depth of the grid (emr, es)
   --connections NAME    feedforward, hidden, backward, lateral, self, full (emr)
 
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         "--format", choices=("json", "safetensors", "npz", "graphml"), default="json"
     )
     export.add_argument("--out", metavar="FILE", help="default: network.* in DIR")
-    lists = add("list", "show experiments, problems, decoders and presets")
+    lists = add("list", "show experiments, problems, methods and presets")
     lists.add_argument(
         "experiment", nargs="?", help="print all settings of this one, as TOML"
     )

@@ -24,7 +24,7 @@ def _free_directory(experiment: Experiment) -> Path:
 
 def _with_absolute_path(experiment: Experiment) -> Experiment:
     """A data file keeps its place when the run is continued from another folder."""
-    path = experiment.problem.settings.get("path")
+    path = experiment.values.get("problem.path")
     if path is None:
         return experiment
     return experiment.with_settings({"problem.path": str(Path(path).absolute())})

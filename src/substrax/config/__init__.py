@@ -5,7 +5,5 @@ from ._experiment import Experiment as Experiment
 from ._experiment import Parts as Parts
 from ._experiment import load_experiment as load_experiment
 from ._experiment import load_run as load_run
-from ._schema import DECODERS as DECODERS
 from ._schema import RunSettings as RunSettings
-from ._settings import Section as Section
 from ._settings import Setting as Setting

@@ -1,6 +1,7 @@
 """An experiment: everything that a run depends on, checked."""
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -11,7 +12,6 @@ from .._suggest import suggest
 from .._types import shown
 from ..decoders import AbstractDecoder
 from ..evolution import (
-    WITHOUT_EFFECT,
     Callback,
     Result,
     RunDirectory,
@@ -20,12 +20,13 @@ from ..evolution import (
     evolve,
 )
 from ..experiments import read_experiment
-from ..neat import NEAT, GenomeData
-from ..problems import AbstractProblem
+from ..methods import METHODS, AbstractMethod
+from ..neat import NEAT, GenomeData, NEATConfig
+from ..problems import PROBLEMS, AbstractProblem
 from . import _schema
-from ._build import build_decoder, build_neat, build_problem
-from ._schema import DECODERS, DEFAULT_DECODER, DEFAULT_PRESET, RunSettings
-from ._settings import Section, Setting
+from ._build import build_config, build_neat, genome_activations
+from ._schema import CHANGEABLE, DEFAULT_METHOD, DEFAULT_PRESET, RunSettings
+from ._settings import Setting
 from ._start import StartSettings, given_settings, is_place, read_file
 from ._toml import dump_toml, flatten
 
@@ -34,25 +35,19 @@ ALIASES = {
     "target": "run.target",
     "population": "neat.population_size",
     "preset": "neat.preset",
-    "rule": "decoder.name",
-    "decoder": "decoder.name",
+    "method": "method.name",
     "problem": "problem.name",
     "start_from": "start.genome",
 }
 """Short names of settings, besides the last part of a key that is the only such."""
 
-_NAMES = ("problem.name", "decoder.name", "neat.preset")
-_CHANGEABLE = (
-    "generations",
-    "target",
-    "seconds",
-    "patience",
-    "checkpoint_every",
-    "max_cached_bytes",
-    "memory_budget",
-    "threads",
-    "engine",
-)
+RENAMED = {"rule": "method", "decoder": "method"}
+"""What users of version 0.1 may write."""
+
+_WITHOUT_EFFECT = ("method.strategy",)
+"""Settings that decide about time and memory, never about results."""
+
+_NAMES = ("problem.name", "method.name", "neat.preset")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,21 +61,63 @@ class Parts:
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """A problem, a decoder, NEAT, and when to stop; every setting has its value.
+    """A problem, a method, NEAT, and when to stop; every setting has its value.
 
     Made by `Experiment.from_toml`, `load_experiment` or `load_run`; changed by
-    `with_settings`, which makes another one.
+    `with_settings`, which makes another one. `run`, `method`, `neat` and `start` are
+    its settings as objects; these, and `problem`, are made when they are first asked
+    for.
     """
 
     name: str
     description: str
-    run: RunSettings
-    problem: Section
-    decoder: Section
-    neat: Section
-    start: StartSettings
+    values: Mapping[str, Any]
+    """All settings under their dotted keys."""
     given: Mapping[str, Any]
     """What was said, as opposed to what followed from it."""
+
+    @property
+    def problem_name(self) -> str:
+        return self.values["problem.name"]
+
+    @property
+    def preset(self) -> str:
+        """The preset of NEAT that it starts from."""
+        return self.values["neat.preset"]
+
+    @functools.cached_property
+    def run(self) -> RunSettings:
+        return _section_errors("run", RunSettings, self._section("run"))
+
+    @functools.cached_property
+    def start(self) -> StartSettings:
+        return _section_errors("start", StartSettings, self._section("start"))
+
+    @functools.cached_property
+    def method(self) -> AbstractMethod:
+        method = METHODS[self.values["method.name"]]
+        return _section_errors("method", method, self._section("method"))
+
+    @functools.cached_property
+    def neat(self) -> NEATConfig:
+        """NEAT's settings; how many inputs and outputs genomes have is left open."""
+        return _section_errors(
+            "neat", lambda **s: build_config(s), self._section("neat")
+        )
+
+    @functools.cached_property
+    def problem(self) -> AbstractProblem:
+        problem = PROBLEMS[self.problem_name]
+        return _section_errors("problem", problem, self._section("problem"))
+
+    def _section(self, name: str) -> dict[str, Any]:
+        """The settings of a section, without the name of the thing itself."""
+        prefix = f"{name}."
+        return {
+            key.removeprefix(prefix): value
+            for key, value in self.values.items()
+            if key.startswith(prefix) and key not in _NAMES
+        }
 
     @staticmethod
     def from_toml(text: str, *, name: str = "experiment") -> "Experiment":
@@ -90,30 +127,14 @@ class Experiment:
     def to_toml(self) -> str:
         """All settings, also those that were left out."""
         flat = {"description": self.description} if self.description else {}
-        return dump_toml(flat | self.settings())
-
-    def settings(self) -> dict[str, Any]:
-        """All settings under their dotted keys."""
-        flat: dict[str, Any] = {
-            f"run.{k}": v for k, v in dataclasses.asdict(self.run).items()
-        }
-        for prefix, name, section in (
-            ("problem", "name", self.problem),
-            ("decoder", "name", self.decoder),
-            ("neat", "preset", self.neat),
-        ):
-            flat[f"{prefix}.{name}"] = section.name
-            flat |= {f"{prefix}.{k}": v for k, v in section.settings.items()}
-        return flat | {
-            f"start.{k}": v for k, v in dataclasses.asdict(self.start).items()
-        }
+        return dump_toml(flat | dict(self.values))
 
     def with_settings(self, changes: Mapping[str, Any]) -> "Experiment":
         """The same with other values.
 
-        Keys are dotted (`decoder.depth`), or the last part of one if there is only one
-        such (`depth`), or one of the aliases `population`, `rule`, `preset`. With
-        another problem or decoder, settings that it does not have are forgotten.
+        Keys are dotted (`method.depth`), or the last part of one if there is only one
+        such (`depth`), or one of the aliases `population`, `method`, `preset`. With
+        another problem or method, settings that it does not have are forgotten.
         """
         given = dict(self.given)
         short = {key.replace("-", "_"): value for key, value in changes.items()}
@@ -122,38 +143,40 @@ class Experiment:
             if ALIASES.get(key, key) in _NAMES:
                 given[ALIASES.get(key, key)] = value
         known = _known(*_names(given))
-        for key in [k for k in given if k.split(".")[0] in ("problem", "decoder")]:
+        for key in [k for k in given if k.split(".")[0] in ("problem", "method")]:
             if key not in known and key not in _NAMES and key.count(".") == 1:
                 del given[key]
         for key, value in short.items():
             if ALIASES.get(key, key) not in _NAMES:
                 full = _full_key(key, known, _names(given))
                 given[full] = value
-                for decoder in DECODERS:  # what is said now is meant for all of them
-                    name = full.removeprefix("decoder.")
-                    given.pop(f"decoder.{decoder}.{name}", None)
+                for method in METHODS:  # what is said now is meant for all of them
+                    name = full.removeprefix("method.")
+                    given.pop(f"method.{method}.{name}", None)
         return _resolve(self.name, given)
 
     def build(self) -> Parts:
-        """The objects. Nothing is compiled."""
-        _section_errors("run", lambda run: run.resources, self.run)
-        problem = _section_errors("problem", build_problem, self.problem)
-        layout = _section_errors("problem", lambda problem: problem.layout, problem)
+        """The objects, made once. Nothing is compiled."""
+        return self._parts
+
+    @functools.cached_property
+    def _parts(self) -> Parts:
+        _section_errors("run", lambda: self.run.resources)
+        problem = self.problem
+        layout = _section_errors("problem", lambda: problem.layout)
+        activations = genome_activations(self.neat, self.start)
         decoder = _section_errors(
-            "decoder",
-            build_decoder,
-            self.decoder,
-            self.neat,
-            self.start,
-            layout,
+            "method", lambda: self.method.decoder(layout, activations)
         )
-        algorithm = _section_errors("neat", build_neat, self.neat, self.start, decoder)
+        algorithm = _section_errors(
+            "neat", lambda: build_neat(self.neat, self.start, decoder)
+        )
         return Parts(algorithm, decoder, problem)
 
     def check(self) -> None:
         """Raises if it cannot be run here; nothing is made or compiled."""
-        _section_errors("run", lambda run: check_limits(**run.limits), self.run)
-        _section_errors("neat", check_memory, self.build().algorithm)
+        _section_errors("run", check_limits, self.run.limits)
+        _section_errors("neat", lambda: check_memory(self.build().algorithm))
 
     def evolve(
         self,
@@ -179,9 +202,9 @@ class Experiment:
 
     def check_continues(self, recorded: "Experiment") -> None:
         """Raises if a run of `recorded` cannot go on with these settings."""
-        now, then = self.settings(), recorded.settings()
-        free = {f"run.{name}" for name in _CHANGEABLE}
-        free |= set(WITHOUT_EFFECT)
+        now, then = self.values, recorded.values
+        free = {f"run.{name}" for name in CHANGEABLE}
+        free |= set(_WITHOUT_EFFECT)
         for key in now.keys() | then.keys():
             if key not in free and now.get(key) != then.get(key):
                 what = (
@@ -189,7 +212,7 @@ class Experiment:
                     if key.startswith(("neat.", "start.")) or key == "run.seed"
                     else "which the fitness of all earlier generations depends on"
                 )
-                changeable = ", ".join((*_CHANGEABLE, *WITHOUT_EFFECT))
+                changeable = ", ".join((*CHANGEABLE, *_WITHOUT_EFFECT))
                 raise ValueError(
                     f"{key} is {_plainly(then.get(key))} in this run, {what}; it "
                     f"cannot become {_plainly(now.get(key))}. A run that goes on may "
@@ -202,9 +225,12 @@ def _plainly(value: Any) -> str:
     return shown(value).strip("'")
 
 
-def _section_errors(section: str, make: Any, *arguments: Any) -> Any:
+def _section_errors(
+    section: str, make: Any, settings: Mapping[str, Any] | None = None
+) -> Any:
+    """What `make` makes; an error names the section."""
     try:
-        return make(*arguments)
+        return make(**(settings or {}))
     except ValueError as error:
         raise ValueError(f"[{section}] {error}") from error
 
@@ -215,19 +241,19 @@ def _names(given: Mapping[str, Any]) -> tuple[str, str, str]:
             "an experiment needs a problem: write `[problem]` and below it, for "
             'example, `name = "xor"`. `substrax list` shows the problems.'
         )
-    defaults = {"decoder.name": DEFAULT_DECODER, "neat.preset": DEFAULT_PRESET}
-    problem, decoder, preset = (
+    defaults = {"method.name": DEFAULT_METHOD, "neat.preset": DEFAULT_PRESET}
+    problem, method, preset = (
         Setting(name, str, "").understand(given.get(name, defaults.get(name)))
         for name in _NAMES
     )
-    return problem, decoder, preset
+    return problem, method, preset
 
 
-def _known(problem: str, decoder: str, preset: str) -> dict[str, Setting]:
+def _known(problem: str, method: str, preset: str) -> dict[str, Setting]:
     return (
         _schema.run_settings()
         | _schema.problem_settings(problem)
-        | _schema.decoder_settings(decoder)
+        | _schema.method_settings(method)
         | _schema.neat_settings(preset)
         | _schema.start_settings()
     )
@@ -251,17 +277,23 @@ def _full_key(
         raise ValueError(
             f"{shown(key)} may be any of {', '.join(ends)}; give it in full."
         )
+    first, dot, rest = key.partition(".")
+    if first in RENAMED:
+        raise ValueError(
+            f"there is no setting {shown(key)}: what was {first} is {RENAMED[first]} "
+            f"now. Write {shown(RENAMED[first] + dot + rest)}."
+        )
     last = key.rpartition(".")[2]
     others = [
         name
-        for name in (DECODERS if key in (last, f"decoder.{last}") else ())
-        if f"decoder.{last}" in _schema.decoder_settings(name)
+        for name in (METHODS if key in (last, f"method.{last}") else ())
+        if f"method.{last}" in _schema.method_settings(name)
     ]
     if others:
         raise ValueError(
-            f"{last} is a setting of the decoder{'s' if len(others) > 1 else ''} "
+            f"{last} is a setting of the method{'s' if len(others) > 1 else ''} "
             f"{' and '.join(map(repr, others))}, but the "
-            f"decoder here is {names[1]!r}. Leave it out, or add --rule {others[-1]}."
+            f"method here is {names[1]!r}. Leave it out, or add --method {others[-1]}."
         )
     short = {k.rpartition(".")[2] for k in known}
     raise ValueError(
@@ -274,17 +306,18 @@ def _resolve(name: str, given: Mapping[str, Any]) -> Experiment:
     """Gives every setting its value, from what was said and what the rest implies."""
     names = _names(given)
     known = _known(*names)
-    values = {key: setting.default for key, setting in known.items()}
+    values: dict[str, Any] = dict(zip(_NAMES, names, strict=True))
+    values |= {key: setting.default for key, setting in known.items()}
     for key, value in _schema.suggested(names[0]).items():
-        if f"decoder.{key}" in known:
-            values[f"decoder.{key}"] = value
+        if f"method.{key}" in known:
+            values[f"method.{key}"] = value
     special: dict[str, Any] = {}
     for key, value in given.items():
         parts = key.split(".")
         if key in _NAMES or key == "description":
             continue
-        if parts[0] == "decoder" and len(parts) == 3 and parts[1] in DECODERS:
-            setting = _setting_of_decoder(key, parts[1], parts[2])
+        if parts[0] == "method" and len(parts) == 3 and parts[1] in METHODS:
+            setting = _setting_of_method(key, parts[1], parts[2])
             if parts[1] == names[1]:
                 special[setting.key] = setting.understand(value)
         elif key in known:
@@ -298,25 +331,10 @@ def _resolve(name: str, given: Mapping[str, Any]) -> Experiment:
     if is_place(values["start.genome"]):
         values |= _read_start(values["start.genome"])
 
-    def section(prefix: str) -> dict[str, Any]:
-        return {
-            key.removeprefix(prefix): value
-            for key, value in values.items()
-            if key.startswith(prefix)
-        }
-
-    return Experiment(
-        name=name,
-        description=Setting("description", str, "").understand(
-            given.get("description", "")
-        ),
-        run=RunSettings(**section("run.")),
-        problem=Section(names[0], section("problem.")),
-        decoder=Section(names[1], section("decoder.")),
-        neat=Section(names[2], section("neat.")),
-        start=StartSettings(**section("start.")),
-        given=dict(given),
+    description = Setting("description", str, "").understand(
+        given.get("description", "")
     )
+    return Experiment(name, description, values, dict(given))
 
 
 def _read_start(place: str) -> dict[str, Any]:
@@ -335,15 +353,15 @@ def _read_start(place: str) -> dict[str, Any]:
     return given_settings(data, origin)
 
 
-def _setting_of_decoder(key: str, decoder: str, name: str) -> Setting:
-    settings = _schema.decoder_settings(decoder)
-    if f"decoder.{name}" not in settings:
-        short = [k.removeprefix("decoder.") for k in settings]
+def _setting_of_method(key: str, method: str, name: str) -> Setting:
+    settings = _schema.method_settings(method)
+    if f"method.{name}" not in settings:
+        short = [k.removeprefix("method.") for k in settings]
         raise ValueError(
-            f"there is no setting {shown(key)}{suggest(name, short)}: the decoder "
-            f"{shown(decoder)} has {', '.join(short)}."
+            f"there is no setting {shown(key)}{suggest(name, short)}: the method "
+            f"{shown(method)} has {', '.join(short)}."
         )
-    return settings[f"decoder.{name}"]
+    return settings[f"method.{name}"]
 
 
 def load_experiment(name_or_path: str | os.PathLike[str]) -> Experiment:

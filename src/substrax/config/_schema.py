@@ -6,32 +6,18 @@ from typing import Any
 
 from .._resources import ENGINES, Resources
 from .._suggest import suggest
-from .._types import shown
-from ..cppn import COORDINATES, DIALECTS
-from ..decoders import (
-    MAKERS,
-    OUTPUTS,
-    CPPNReading,
-    Direct,
-    FixedSubstrate,
-    HyperNEAT,
-)
+from .._types import CHOICES, chosen, shown
 from ..evolution import MAX_CACHED_BYTES
+from ..methods import METHODS, EMRHyperNEAT
 from ..neat import NEATConfig, presets
 from ..problems import PROBLEMS
-from ..substrate import CONFIGURATIONS, STRATEGIES, Layout, line
 from ._settings import Setting, setting_of
 from ._start import StartSettings
 
-DECODERS = ("direct", "hyperneat", *MAKERS)
-"""Names of decoders."""
+DEFAULT_METHOD, DEFAULT_PRESET = EMRHyperNEAT.name, "substrax"
 
-DEFAULT_DECODER, DEFAULT_PRESET = "emr", "substrax"
-
-_PRECISIONS = ("f32", "f64")
-_WEIGHT_MAPS = ("deadzone", "linear")
 _DERIVED = {"num_inputs", "num_outputs", "maximise", "feed_forward"}
-"""Fields of `NEATConfig` that follow from problem and decoder."""
+"""Fields of `NEATConfig` that follow from problem and method."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +34,7 @@ class RunSettings:
     max_cached_bytes: int = MAX_CACHED_BYTES
     memory_budget: str = "auto"
     threads: int | None = None
-    engine: str = "auto"
+    engine: str = chosen("auto", ENGINES)
 
     @property
     def resources(self) -> Resources:
@@ -64,28 +50,48 @@ class RunSettings:
         return values
 
 
-def _of_fields(prefix: str, cls: type, values: Any) -> dict[str, Setting]:
-    """Settings for the plain fields of a dataclass; `values` has their defaults."""
+CHANGEABLE = tuple(f.name for f in dataclasses.fields(RunSettings) if f.name != "seed")
+"""What a run that goes on may have another value of."""
+
+
+def _of_fields(
+    prefix: str, cls: Any, values: Any = dataclasses.MISSING
+) -> dict[str, Setting]:
+    """Settings for the plain fields of a dataclass, by dotted key.
+
+    `values` is an object with their defaults; left out, those of the class count.
+    """
     hints = typing.get_type_hints(cls)
     settings = {}
     for field in dataclasses.fields(cls):
-        default = getattr(values, field.name, None)
-        setting = setting_of(prefix + field.name, hints[field.name], default)
-        if setting is not None and field.init:
+        if not field.init:
+            continue
+        if values is not dataclasses.MISSING:
+            default = getattr(values, field.name)
+        elif field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        else:
+            has_none = field.default is dataclasses.MISSING
+            default = None if has_none else field.default
+        setting = setting_of(
+            prefix + field.name,
+            hints[field.name],
+            default,
+            field.metadata.get(CHOICES, ()),
+        )
+        if setting is not None:
             settings[setting.key] = setting
     return settings
 
 
 def run_settings() -> dict[str, Setting]:
     """The section `run`."""
-    settings = _of_fields("run.", RunSettings, RunSettings())
-    engine = settings["run.engine"]
-    return settings | {"run.engine": dataclasses.replace(engine, choices=ENGINES)}
+    return _of_fields("run.", RunSettings)
 
 
 def start_settings() -> dict[str, Setting]:
     """The section `start`."""
-    return _of_fields("start.", StartSettings, StartSettings())
+    return _of_fields("start.", StartSettings)
 
 
 def problem_settings(name: str) -> dict[str, Setting]:
@@ -95,93 +101,22 @@ def problem_settings(name: str) -> dict[str, Setting]:
             f"there is no problem {shown(name)}{suggest(name, PROBLEMS)}. Known are "
             f"{', '.join(PROBLEMS)}; `substrax list` explains them."
         )
-    cls: Any = PROBLEMS[name]
-    defaults: dict[str, Any] = {}
-    for field in dataclasses.fields(cls):
-        if field.default is not dataclasses.MISSING:
-            defaults[field.name] = field.default
-        elif field.default_factory is not dataclasses.MISSING:
-            defaults[field.name] = field.default_factory()
-    return _of_fields("problem.", cls, _Values(defaults))
+    return _of_fields("problem.", PROBLEMS[name])
 
 
 def suggested(name: str) -> dict[str, object]:
-    """Settings of a decoder that fit a problem."""
+    """Settings of a method that fit a problem."""
     return PROBLEMS[name].suggested
 
 
-class _Values:
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.__dict__ |= values
-
-
-def _reading_settings(reading: CPPNReading) -> list[Setting]:
-    key = "decoder.".__add__
-    return [
-        Setting(key("dialect"), str, reading.dialect, DIALECTS),
-        Setting(key("coordinates"), str, reading.coordinates, tuple(COORDINATES), True),
-        Setting(key("outputs"), str, reading.outputs, OUTPUTS, True),
-        Setting(key("precision"), str, reading.precision, _PRECISIONS),
-    ]
-
-
-def _network_settings(decoder: Any) -> list[Setting]:
-    key = "decoder.".__add__
-    return [
-        Setting(key("weight_map"), str, decoder.weight_map.name, _WEIGHT_MAPS),
-        Setting(key("max_weight"), float, decoder.weight_map.max_weight),
-        Setting(key("bias_scale"), float, decoder.bias_scale, is_optional=True),
-        Setting(key("hidden_activation"), str, decoder.hidden_activation),
-        Setting(key("output_activation"), str, decoder.output_activation),
-        Setting(key("steps"), int, decoder.steps),
-    ]
-
-
-def decoder_settings(name: str) -> dict[str, Setting]:
-    """The section `decoder`, for the decoder of this name."""
-    if name not in DECODERS:
+def method_settings(name: str) -> dict[str, Setting]:
+    """The section `method`, for the method of this name."""
+    if name not in METHODS:
         raise ValueError(
-            f"there is no decoder {shown(name)}{suggest(name, DECODERS)}. Choose one "
-            f"of {', '.join(DECODERS)}."
+            f"there is no method {shown(name)}{suggest(name, METHODS)}. Choose one "
+            f"of {', '.join(METHODS)}."
         )
-    key = "decoder.".__add__
-    if name == "direct":
-        default = Direct(1, 1)
-        fields = _of_fields("decoder.", Direct, default)
-        for derived in ("num_inputs", "num_outputs", "activations"):
-            del fields[key(derived)]
-        fields[key("dialect")] = Setting(key("dialect"), str, default.dialect, DIALECTS)
-        return fields
-    if name == "hyperneat":
-        settings = [
-            Setting(key("substrate"), str, "layered", ("layered", "grid")),
-            Setting(key("hidden_layers"), str, ("4",), is_list=True),
-            Setting(key("columns"), int, 4),
-            Setting(key("rows"), int, 3),
-            Setting(key("weight_threshold"), float, 0.0),
-        ]
-        default = HyperNEAT(FixedSubstrate.layered([line(1, -1.0), line(1, 1.0)]))
-    else:
-        default = MAKERS[name](Layout.spread(1, 1))
-        of_rule = _of_fields("decoder.", type(default.rule), default.rule)
-        settings = [_with_choices(setting) for setting in of_rule.values()]
-        settings += [
-            Setting(key("strategy"), str, default.strategy, STRATEGIES),
-        ]
-    every = [
-        *settings,
-        *_reading_settings(default.reading),
-        *_network_settings(default),
-    ]
-    return {setting.key: setting for setting in every}
-
-
-def _with_choices(setting: Setting) -> Setting:
-    choices = {
-        "decoder.connections": tuple(CONFIGURATIONS),
-        "decoder.field": ("output", "weight"),
-    }
-    return dataclasses.replace(setting, choices=choices.get(setting.key, ()))
+    return _of_fields("method.", METHODS[name])
 
 
 def neat_settings(preset: str) -> dict[str, Setting]:

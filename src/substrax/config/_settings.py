@@ -4,7 +4,7 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from .._suggest import suggest
@@ -20,14 +20,6 @@ _NAMES: dict[Any, str] = {
     bool: "true or false",
     str: "a text",
 }
-
-
-@dataclasses.dataclass(frozen=True)
-class Section:
-    """The settings of one thing (a problem, a decoder, NEAT) and the thing's name."""
-
-    name: str
-    settings: Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +92,9 @@ class Setting:
         raise ValueError(f"{self.key} is {shown(value)}, but must be {wanted}.")
 
 
-def setting_of(key: str, annotation: Any, default: Any) -> Setting | None:
+def setting_of(
+    key: str, annotation: Any, default: Any, choices: Sequence[str] = ()
+) -> Setting | None:
     """The setting for a field of a dataclass; None if it is not a plain value."""
     is_optional = False
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
@@ -117,4 +111,4 @@ def setting_of(key: str, annotation: Any, default: Any) -> Setting | None:
         annotation = typing.get_args(annotation)[0]
     if annotation not in _NAMES:
         return None
-    return Setting(key, annotation, default, (), is_list, is_optional)
+    return Setting(key, annotation, default, tuple(choices), is_list, is_optional)

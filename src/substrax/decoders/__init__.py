@@ -1,12 +1,12 @@
 """Decoders: genome to network. NEAT evolves genomes and knows nothing of them."""
 
 from ._base import OUTPUTS as OUTPUTS
+from ._base import PRECISIONS as PRECISIONS
 from ._base import AbstractCPPNDecoder as AbstractCPPNDecoder
 from ._base import AbstractDecoder as AbstractDecoder
 from ._base import CPPNReading as CPPNReading
 from ._cache import NetworkCache as NetworkCache
 from ._direct import Direct as Direct
-from ._discovered import MAKERS as MAKERS
 from ._discovered import Discovered as Discovered
 from ._discovered import emr_hyperneat as emr_hyperneat
 from ._discovered import es_hyperneat as es_hyperneat

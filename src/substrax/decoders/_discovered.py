@@ -1,7 +1,6 @@
 """ES-HyperNEAT and EMR-HyperNEAT: networks on substrates that are discovered."""
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 from .._resources import Resources
@@ -113,10 +112,3 @@ def emr_hyperneat(
         "hidden_activation": "tanh",
     }
     return Discovered(layout, rule or EMRRule(), **(defaults | settings))
-
-
-MAKERS: dict[str, Callable[..., Discovered]] = {
-    ESRule.name: es_hyperneat,
-    EMRRule.name: emr_hyperneat,
-}
-"""What makes the decoder of each rule, with its defaults."""

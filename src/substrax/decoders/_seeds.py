@@ -46,7 +46,7 @@ def seed_genome(
         if output not in outputs:
             raise ValueError(
                 f"the seed {part} is about the CPPN's output {output}, but its outputs "
-                f"are {', '.join(outputs)}. Add {output} to decoder.outputs."
+                f"are {', '.join(outputs)}. Add {output} to method.outputs."
             )
         nodes.append(NodeData(node, "gauss"))
         links += _difference(axis, node, coordinates, part)
@@ -69,7 +69,7 @@ def _difference(
         return [LinkData(both, node, 1.0)]
     raise ValueError(
         f"the seed {seed} needs the CPPN's inputs {first} and {second}, or {both}, but "
-        f"its inputs are {', '.join(coordinates)}. Add them to decoder.coordinates."
+        f"its inputs are {', '.join(coordinates)}. Add them to method.coordinates."
     )
 
 

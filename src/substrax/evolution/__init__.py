@@ -11,7 +11,6 @@ from ._directory import RunDirectory as RunDirectory
 from ._files import refuse_links as refuse_links
 from ._files import replacing as replacing
 from ._files import write_atomically as write_atomically
-from ._identity import WITHOUT_EFFECT as WITHOUT_EFFECT
 from ._lock import RunLockedError as RunLockedError
 from ._lock import lock as lock
 from ._loop import MAX_CACHED_BYTES as MAX_CACHED_BYTES

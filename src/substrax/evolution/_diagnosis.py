@@ -42,8 +42,8 @@ def _networks(recent: Sequence[GenerationRecord]) -> list[str]:
         return []
     return [
         f"{100 * unlinked / total:.0f} % of the networks have no link at all, so there "
-        "is nothing to select. Lower decoder.weight_threshold or "
-        "decoder.variance_threshold; with the output leo, start from a CPPN that lets "
+        "is nothing to select. Lower method.weight_threshold or "
+        "method.variance_threshold; with the output leo, start from a CPPN that lets "
         "links through (start.genome x-locality)."
     ]
 
@@ -56,7 +56,7 @@ def _fitness(recent: Sequence[GenerationRecord]) -> list[str]:
         f"for {len(recent)} generations all networks have had the same fitness, so "
         "there is nothing to select: their outputs are constant, or the fitness does "
         "not depend on them. Look at the best network's diagnosis, give nodes biases "
-        "(decoder.outputs weight,bias), or use a fitness with more steps."
+        "(method.outputs weight,bias), or use a fitness with more steps."
     ]
 
 

@@ -12,7 +12,7 @@ from ..decoders import AbstractDecoder
 from ..neat import NEAT
 from ..problems import AbstractProblem
 
-WITHOUT_EFFECT = ("decoder.strategy",)
+_WITHOUT_EFFECT = ("decoder.strategy",)
 """Settings that decide about time and memory, never about results."""
 
 
@@ -28,7 +28,7 @@ def identity_of(
     _flatten("problem", problem, flat)
     for name, value in problem.data_digest().items():
         flat[f"problem.{name}"] = value
-    for name in WITHOUT_EFFECT:
+    for name in _WITHOUT_EFFECT:
         flat.pop(name, None)
     return flat
 

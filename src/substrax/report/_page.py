@@ -30,9 +30,9 @@ Pictures = Sequence[tuple[Picture, Sequence[Path]]]
 
 _KEY_SETTINGS = (
     "problem.name",
-    "decoder.name",
-    "decoder.depth",
-    "decoder.connections",
+    "method.name",
+    "method.depth",
+    "method.connections",
     "neat.preset",
     "neat.population_size",
     "start.genome",
@@ -295,7 +295,7 @@ def _reproduce(run: Run) -> str:
     host = run.facts.get("host", {})
     rows: list[tuple[str, object]] = []
     if run.experiment is not None:
-        settings = run.experiment.settings()
+        settings = run.experiment.values
         rows += [(k, settings[k]) for k in _KEY_SETTINGS if settings.get(k, "") != ""]
     else:
         rows.append(("seed", run.facts.get("seed", "unknown")))

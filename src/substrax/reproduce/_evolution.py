@@ -91,15 +91,15 @@ def evolution_facts(experiment: Experiment, result: Result) -> dict[str, Any]:
     measures = {}
     if result.best_network is not None:
         measures = problem.measures(result.best_network)
-    settings = experiment.decoder.settings
+    values = experiment.values
     return {
-        "problem": experiment.problem.name,
-        "rule": experiment.decoder.name,
-        "strategy": settings.get("strategy"),
-        "depth": settings.get("depth"),
-        "connections": settings.get("connections"),
-        "dialect": settings.get("dialect"),
-        "population": experiment.neat.settings["population_size"],
+        "problem": experiment.problem_name,
+        "rule": experiment.method.name,
+        "strategy": values.get("method.strategy"),
+        "depth": values.get("method.depth"),
+        "connections": values.get("method.connections"),
+        "dialect": values.get("method.dialect"),
+        "population": experiment.neat.population_size,
         "seed": experiment.run.seed,
         "generations": result.generations,
         "target": problem.target,

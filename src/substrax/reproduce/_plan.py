@@ -154,10 +154,9 @@ class Plan:
         except ValueError as error:
             raise ValueError(f"plan {self.name!r}, arm {arm.name!r}: {error}") from None
         for seed in range(arm.seeds):
-            run = dataclasses.replace(experiment.run, seed=seed)
             yield Task(
                 arm.kind,
-                dataclasses.replace(experiment, run=run).to_toml(),
+                experiment.with_settings({"run.seed": seed}).to_toml(),
                 arm.options,
                 arm.name,
                 arm.role,

@@ -236,7 +236,7 @@ def work_positions(folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     return {
         "seed": experiment.run.seed,
         "generation": generation,
-        "rule": experiment.decoder.name,
-        "population": experiment.neat.settings["population_size"],
+        "rule": experiment.method.name,
+        "population": experiment.neat.population_size,
         "rows": rows,
     }

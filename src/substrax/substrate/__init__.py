@@ -19,4 +19,5 @@ from ._layout import rectangle as rectangle
 from ._registry import RULES as RULES
 from ._rule import STRATEGIES as STRATEGIES
 from ._rule import AbstractRule as AbstractRule
+from ._weights import WEIGHT_MAPS as WEIGHT_MAPS
 from ._weights import WeightMap as WeightMap

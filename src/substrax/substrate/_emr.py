@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._native import Engine
-from .._types import check_settings, check_threshold, shown
-from ._connections import class_bits, configuration
+from .._types import check_settings, check_threshold, chosen, shown
+from ._connections import CONFIGURATIONS, class_bits, configuration
 from ._expression import Expressed, candidates_of, express, in_band, permitted
 from ._fields import Fields, Quads, Queries, Values, block_variance
 from ._recover import check_brute_force, explore_recovering
@@ -50,8 +50,8 @@ class EMRRule(AbstractRule):
     variance_threshold: float = 0.03
     weight_threshold: float = 0.1
     band_threshold: float = 0.0
-    connections: str = "hidden"
-    field: str = "output"
+    connections: str = chosen("hidden", CONFIGURATIONS)
+    field: str = chosen("output", FIELDS)
     rounds: int = 0
     recover: bool = False
 
