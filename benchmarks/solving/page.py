@@ -19,7 +19,7 @@ from cells import (
 from depth import draw, section
 from runs import Job
 
-from substrax.evolution import write_atomically
+from substrax._files import write_atomically
 from substrax.reproduce import machine_facts, machine_lines, rate
 
 INTRODUCTION = """\

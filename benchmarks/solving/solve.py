@@ -22,7 +22,7 @@ from peer_multineat import run_multineat
 from peer_neat_python import run_neat_python
 from runs import Job, free_cores, run_all
 
-from substrax.evolution import write_atomically
+from substrax._files import write_atomically
 
 ALL = [*CELLS, *DEPTH_CELLS]
 PEERS = {"multineat": run_multineat, "neat-python": run_neat_python}

@@ -13,6 +13,7 @@ import jax
 import numpy as np
 import pytest
 
+from substrax import _files as files
 from substrax.evolution import (
     DamagedRunError,
     RunDirectory,
@@ -22,7 +23,6 @@ from substrax.evolution import (
     _directory,
     evolve,
 )
-from substrax.evolution import _files as files
 from substrax.neat import grow
 
 from .support import parts, timeless

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from substrax.evolution._safetensors import map_safetensors, safetensors_pieces
+from substrax._safetensors import map_safetensors, safetensors_pieces
 
 KINDS = st.sampled_from(["<f8", "<f4", "<i8", "<i4", "|u1", "|b1"])
 ARRAYS = st.dictionaries(

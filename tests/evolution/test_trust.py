@@ -9,17 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from substrax._files import remove_temporaries, replacing, write_atomically
 from substrax.evolution import (
     DamagedRunError,
     RunDirectory,
     StopReason,
     check_memory,
     evolve,
-    replacing,
-    write_atomically,
 )
 from substrax.evolution._checks import checked_fitness
-from substrax.evolution._files import remove_temporaries
 from substrax.neat import NEAT, presets
 from substrax.report import write_report
 

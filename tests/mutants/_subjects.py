@@ -80,13 +80,14 @@ def _operators() -> list[Subject]:
 
 def _checkpoints() -> list[Subject]:
     modules = (
-        "_checkpoint", "_directory", "_metrics", "_seal", "_files", "_best",
-        "_identity", "_checks", "_lock",
+        "evolution/_checkpoint", "evolution/_directory", "evolution/_metrics",
+        "evolution/_seal", "evolution/_best", "evolution/_identity",
+        "evolution/_checks", "evolution/_lock", "_files",
     )  # fmt: skip
     return [
         Subject(
             "checkpoints",
-            f"evolution/{module}.py",
+            f"{module}.py",
             ("tests/evolution/test_trust.py", "tests/evolution/test_directory.py"),
             ("tests/evolution", "tests/test_cli_run.py", "tests/report/test_write.py"),
             is_logic=True,

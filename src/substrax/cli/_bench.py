@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..evolution import write_atomically
+from .._files import write_atomically
 from ..reproduce import machine_facts, machine_lines, read_tables, require_extras
 
 FOLDER = Path(__file__).parents[3] / "benchmarks"

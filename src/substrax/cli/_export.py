@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..evolution import Best, best_to_safetensors, replacing, write_atomically
+from .._files import replacing, write_atomically
+from ..evolution import Best, best_to_safetensors
 from ..network import json_pieces, to_arrays, to_networkx
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,11 @@ def _first_line(thing: Any) -> str:
 
 
 def _target(experiment: Experiment, problem: Any) -> float:
+    """The fitness that is enough; infinite if nobody knows."""
     target = experiment.run.target
-    return problem.target if target is None else target
+    if target is None:
+        return math.inf if problem is None else problem.target
+    return target
 
 
 def summary(experiment: Experiment, directory: RunDirectory) -> dict[str, Any]:
@@ -36,7 +40,7 @@ def summary(experiment: Experiment, directory: RunDirectory) -> dict[str, Any]:
     metrics = directory.metrics()
     reason = directory.stop_reason()
     best = directory.best()
-    problem = experiment.problem
+    problem = None if experiment.is_elsewhere else experiment.problem
     target = _target(experiment, problem)
     facts: dict[str, Any] = {
         "directory": str(directory.path),
@@ -48,7 +52,7 @@ def summary(experiment: Experiment, directory: RunDirectory) -> dict[str, Any]:
         "stopped": None if reason is None else reason.value,
         "error": directory.error(),
         "damaged_lines": directory.damaged_lines(),
-        "target": target,
+        "target": target if math.isfinite(target) else None,
         "seconds": round(sum(m["seconds"] for m in metrics), 3),
         "compile_seconds": round(sum(m["compile_seconds"] for m in metrics), 3),
         "num_cached": sum(m.get("num_cached", 0) for m in metrics),
@@ -67,7 +71,7 @@ def summary(experiment: Experiment, directory: RunDirectory) -> dict[str, Any]:
             "genome_nodes": num_nodes,
             "genome_links": num_links,
             "network": str(describe(best.network)),
-            "measures": problem.measures(best.network),
+            "measures": {} if problem is None else problem.measures(best.network),
         }
     return facts
 
@@ -95,11 +99,11 @@ def summary_lines(experiment: Experiment, directory: RunDirectory) -> list[str]:
     lines += [f"stuck? {sentence}" for sentence in facts["diagnosis"]]
     if best is None:
         return [*lines, "There is no best network yet."]
-    verdict = "solved" if best["is_solved"] else "not solved"
-    lines.append(
-        f"best fitness {best['fitness']:.6g} in generation {best['generation']}: "
-        f"{verdict} (target {facts['target']:g})"
-    )
+    line = f"best fitness {best['fitness']:.6g} in generation {best['generation']}"
+    if facts["target"] is not None:
+        verdict = "solved" if best["is_solved"] else "not solved"
+        line += f": {verdict} (target {facts['target']:g})"
+    lines.append(line)
     for name, value in best["measures"].items():
         lines.append(f"  {name}: {value:.6g}")
     lines.append(f"genome: {best['genome_nodes']} nodes, {best['genome_links']} links")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..config import Experiment, load_experiment, load_run
 from ..evolution import Result, RunDirectory, StopReason
-from ._display import make_display
+from ..front import json_display, make_display, quiet_display
 from ._inspect import summary_lines, write_report_at
 from ._interruption import Interruption
 
@@ -55,9 +55,12 @@ def _go(
     experiment: Experiment, directory: RunDirectory, arguments: argparse.Namespace
 ) -> int:
     interruption = Interruption(directory.path)
-    display = make_display(
-        experiment, directory, is_quiet=arguments.quiet, is_json=arguments.json
-    )
+    if arguments.quiet:
+        display = quiet_display()
+    elif arguments.json:
+        display = json_display()
+    else:
+        display = make_display(experiment, directory.path)
     try:
         with interruption.watch(), display:
             result = experiment.evolve(

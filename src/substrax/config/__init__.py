@@ -5,5 +5,6 @@ from ._experiment import Experiment as Experiment
 from ._experiment import Parts as Parts
 from ._experiment import load_experiment as load_experiment
 from ._experiment import load_run as load_run
+from ._own import two_arguments as two_arguments
 from ._schema import RunSettings as RunSettings
 from ._settings import Setting as Setting

@@ -19,12 +19,13 @@ from ..evolution import (
     check_memory,
     evolve,
 )
-from ..experiments import read_experiment
+from ..experiments import is_own, read_experiment
 from ..methods import METHODS, AbstractMethod
 from ..neat import NEAT, GenomeData, NEATConfig
 from ..problems import PROBLEMS, AbstractProblem
 from . import _schema
 from ._build import build_config, build_neat, genome_activations
+from ._own import IN_PYTHON, absolute, named, own_problem
 from ._schema import CHANGEABLE, DEFAULT_METHOD, DEFAULT_PRESET, RunSettings
 from ._settings import Setting
 from ._start import StartSettings, given_settings, is_place, read_file
@@ -75,10 +76,17 @@ class Experiment:
     """All settings under their dotted keys."""
     given: Mapping[str, Any]
     """What was said, as opposed to what followed from it."""
+    own: AbstractProblem | None = None
+    """The problem, if it was given as an object."""
 
     @property
     def problem_name(self) -> str:
         return self.values["problem.name"]
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether its problem exists in another program only, and cannot be made."""
+        return self.problem_name == IN_PYTHON and self.own is None
 
     @property
     def preset(self) -> str:
@@ -107,7 +115,16 @@ class Experiment:
 
     @functools.cached_property
     def problem(self) -> AbstractProblem:
-        problem = PROBLEMS[self.problem_name]
+        name = self.problem_name
+        if self.own is not None:
+            return self.own
+        if self.is_elsewhere:
+            raise ValueError(
+                "the problem of this run exists only in the Python program that began "
+                "it. Go on there: substrax.resume(DIR, problem=...). A function or a "
+                "class that lies in a file would have been found again."
+            )
+        problem = own_problem(name).make if is_own(name) else PROBLEMS[name]
         return _section_errors("problem", problem, self._section("problem"))
 
     def _section(self, name: str) -> dict[str, Any]:
@@ -118,6 +135,15 @@ class Experiment:
             for key, value in self.values.items()
             if key.startswith(prefix) and key not in _NAMES
         }
+
+    @staticmethod
+    def of(
+        problem: AbstractProblem, settings: Mapping[str, Any] | None = None
+    ) -> "Experiment":
+        """An experiment for a problem that is there already."""
+        name, values = named(problem)
+        given = {"problem.name": name, **values}
+        return _resolve(problem.name, given, problem).with_settings(settings or {})
 
     @staticmethod
     def from_toml(text: str, *, name: str = "experiment") -> "Experiment":
@@ -136,12 +162,13 @@ class Experiment:
         such (`depth`), or one of the aliases `population`, `method`, `preset`. With
         another problem or method, settings that it does not have are forgotten.
         """
-        given = dict(self.given)
+        given, own = dict(self.given), self.own
         short = {key.replace("-", "_"): value for key, value in changes.items()}
         # The names come first: they decide which other settings there are.
         for key, value in short.items():
             if ALIASES.get(key, key) in _NAMES:
                 given[ALIASES.get(key, key)] = value
+                own = None if ALIASES.get(key, key) == "problem.name" else own
         known = _known(*_names(given))
         for key in [k for k in given if k.split(".")[0] in ("problem", "method")]:
             if key not in known and key not in _NAMES and key.count(".") == 1:
@@ -150,10 +177,31 @@ class Experiment:
             if ALIASES.get(key, key) not in _NAMES:
                 full = _full_key(key, known, _names(given))
                 given[full] = value
+                own = None if full.startswith("problem.") else own
                 for method in METHODS:  # what is said now is meant for all of them
                     name = full.removeprefix("method.")
                     given.pop(f"method.{method}.{name}", None)
-        return _resolve(self.name, given)
+        return _resolve(self.name, given, own)
+
+    def with_method(self, method: str | AbstractMethod) -> "Experiment":
+        """The same with another method: by name, or with all of its settings."""
+        if isinstance(method, str):
+            return self.with_settings({"method.name": method})
+        if type(method) not in METHODS.values():
+            raise ValueError(
+                f"a method is one of substrax.methods ({', '.join(METHODS)}), not "
+                f"{shown(method)}."
+            )
+        values = dataclasses.asdict(method)  # type: ignore[call-overload]
+        settings = {f"method.{name}": value for name, value in values.items()}
+        return self.with_settings({"method.name": method.name, **settings})
+
+    def with_problem(self, problem: AbstractProblem) -> "Experiment":
+        """The same with a problem that is there already."""
+        name, values = named(problem)
+        given = {k: v for k, v in self.given.items() if not k.startswith("problem.")}
+        given |= {"problem.name": name, **values}
+        return _resolve(self.name, given, problem)
 
     def build(self) -> Parts:
         """The objects, made once. Nothing is compiled."""
@@ -176,7 +224,8 @@ class Experiment:
     def check(self) -> None:
         """Raises if it cannot be run here; nothing is made or compiled."""
         _section_errors("run", check_limits, self.run.limits)
-        _section_errors("neat", lambda: check_memory(self.build().algorithm))
+        algorithm = self.build().algorithm
+        _section_errors("neat", lambda: check_memory(algorithm))
 
     def evolve(
         self,
@@ -246,7 +295,7 @@ def _names(given: Mapping[str, Any]) -> tuple[str, str, str]:
         Setting(name, str, "").understand(given.get(name, defaults.get(name)))
         for name in _NAMES
     )
-    return problem, method, preset
+    return absolute(problem) if is_own(problem) else problem, method, preset
 
 
 def _known(problem: str, method: str, preset: str) -> dict[str, Setting]:
@@ -302,13 +351,16 @@ def _full_key(
     )
 
 
-def _resolve(name: str, given: Mapping[str, Any]) -> Experiment:
+def _resolve(
+    name: str, given: Mapping[str, Any], own: AbstractProblem | None = None
+) -> Experiment:
     """Gives every setting its value, from what was said and what the rest implies."""
     names = _names(given)
     known = _known(*names)
     values: dict[str, Any] = dict(zip(_NAMES, names, strict=True))
     values |= {key: setting.default for key, setting in known.items()}
-    for key, value in _schema.suggested(names[0]).items():
+    suggested = _schema.suggested(names[0]) if own is None else own.suggested
+    for key, value in suggested.items():
         if f"method.{key}" in known:
             values[f"method.{key}"] = value
     special: dict[str, Any] = {}
@@ -334,7 +386,7 @@ def _resolve(name: str, given: Mapping[str, Any]) -> Experiment:
     description = Setting("description", str, "").understand(
         given.get("description", "")
     )
-    return Experiment(name, description, values, dict(given))
+    return Experiment(name, description, values, dict(given), own)
 
 
 def _read_start(place: str) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from .._resources import ENGINES, Resources
 from .._suggest import suggest
 from .._types import CHOICES, chosen, shown
 from ..evolution import MAX_CACHED_BYTES
+from ..experiments import is_own
 from ..methods import METHODS, EMRHyperNEAT
 from ..neat import NEATConfig, presets
 from ..problems import PROBLEMS
+from ._own import IN_PYTHON, own_problem
 from ._settings import Setting, setting_of
 from ._start import StartSettings
 
@@ -96,6 +98,10 @@ def start_settings() -> dict[str, Setting]:
 
 def problem_settings(name: str) -> dict[str, Setting]:
     """The section `problem`, for the problem of this name."""
+    if name == IN_PYTHON:
+        return {}
+    if is_own(name):
+        return dict(own_problem(name).settings)
     if name not in PROBLEMS:
         raise ValueError(
             f"there is no problem {shown(name)}{suggest(name, PROBLEMS)}. Known are "
@@ -106,7 +112,11 @@ def problem_settings(name: str) -> dict[str, Setting]:
 
 def suggested(name: str) -> dict[str, object]:
     """Settings of a method that fit a problem."""
-    return PROBLEMS[name].suggested
+    if name == IN_PYTHON:
+        return {}
+    return dict(
+        own_problem(name).suggested if is_own(name) else PROBLEMS[name].suggested
+    )
 
 
 def method_settings(name: str) -> dict[str, Setting]:

@@ -8,9 +8,6 @@ from ._checks import check_limits as check_limits
 from ._checks import check_memory as check_memory
 from ._diagnosis import diagnose as diagnose
 from ._directory import RunDirectory as RunDirectory
-from ._files import refuse_links as refuse_links
-from ._files import replacing as replacing
-from ._files import write_atomically as write_atomically
 from ._lock import RunLockedError as RunLockedError
 from ._lock import lock as lock
 from ._loop import MAX_CACHED_BYTES as MAX_CACHED_BYTES

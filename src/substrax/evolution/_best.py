@@ -10,10 +10,19 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..cppn import ACTIVATION_NAMES, NO_ACTIVATION, activation_id
+from .._safetensors import safetensors_pieces
+from ..cppn import ACTIVATION_NAMES, NO_ACTIVATION
+from ..models import (
+    INCOMPLETE,
+    activation_numbers,
+    network_arrays,
+    network_facts,
+    network_from,
+    read_facts,
+)
 from ..neat import NO_LINK, NO_NODE, Genome
-from ..network import Networks, check_network, json_pieces, secured
-from ._safetensors import map_safetensors, safetensors_pieces
+from ..network import Networks, json_pieces
+from ..problems import Preparation
 
 FORMAT, VERSION = "substrax-best", 2
 _PIECE = 1 << 22
@@ -27,6 +36,9 @@ class Best:
     generation: int
     genome: Genome
     network: Networks
+    preparation: Preparation = dataclasses.field(default_factory=Preparation)
+    problem: str = ""
+    """What it was evolved for."""
 
 
 def genome_size(genome: Genome) -> tuple[int, int]:
@@ -94,32 +106,19 @@ def check_best_json(path: Path) -> None:
         raise ValueError("its checksum is wrong")
 
 
-_NODE_COLUMNS = ("node_activation", "node_bias", "node_rank", "node_point")
-_LINK_COLUMNS = ("link_source", "link_target", "link_weight")
-
-
 def best_to_safetensors(best: Best) -> Iterator[bytes | memoryview]:
     """The content of `best.safetensors`, piece by piece: arrays `genome.*` and
     `network.*`, and in the metadata whatever else they are."""
-    network = best.network
     arrays = {f"genome.{name}": a for name, a in _genes(best.genome).items()}
-    arrays |= {
-        f"network.{name}": getattr(network, name)
-        for name in (*_NODE_COLUMNS, *_LINK_COLUMNS)
-    }
+    arrays |= network_arrays(best.network)
     facts = {
         "format": FORMAT,
         "version": VERSION,
         "fitness": best.fitness,
         "generation": best.generation,
-        "activations": ACTIVATION_NAMES,
-        "network_activations": [ACTIVATION_NAMES[a] for a in network.activation_ids],
-        "num_inputs": network.num_inputs,
-        "num_outputs": network.num_outputs,
-        "positions_found": int(network.num_found[0]),
-        "dialect": network.dialect,
-        "acyclic": network.is_acyclic,
-        "steps": network.steps,
+        "name": best.problem,
+        "preparation": best.preparation.to_document(),
+        **network_facts(best.network),
     }
     return safetensors_pieces(arrays, {"substrax": json.dumps(facts)})
 
@@ -130,31 +129,25 @@ def read_best(path: Path) -> Best:
     The links of the network stay on the disk until they are looked at.
     """
     try:
-        arrays, metadata = map_safetensors(path)
-        facts = json.loads(metadata["substrax"])
+        arrays, facts = read_facts(path)
         if facts["format"] != FORMAT or facts["version"] != VERSION:
             raise ValueError(
                 f"its format is {facts['format']} {facts['version']}, this release "
                 f"reads {FORMAT} {VERSION}."
             )
-        # numbers of functions may have changed since; names have not
-        ids = np.array([activation_id(name) for name in facts["activations"]], np.int32)
         return Best(
             fitness=float(facts["fitness"]),
             generation=int(facts["generation"]),
-            genome=_genome(arrays, ids),
-            network=_network(arrays, facts, ids),
+            # numbers of functions may have changed since; names have not
+            genome=_genome(arrays, activation_numbers(facts)),
+            network=network_from(arrays, facts),
+            preparation=Preparation.from_document(facts["preparation"]),
+            problem=str(facts["name"]),
         )
-    except _INCOMPLETE as error:
+    except INCOMPLETE as error:
         raise ValueError(f"it is incomplete ({type(error).__name__}: {error})") from (
             error
         )
-
-
-_INCOMPLETE = (
-    KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError,
-    json.JSONDecodeError,
-)  # fmt: skip
 
 
 def _genome(arrays: dict[str, np.ndarray], ids: np.ndarray) -> Genome:
@@ -164,31 +157,3 @@ def _genome(arrays: dict[str, np.ndarray], ids: np.ndarray) -> Genome:
     genes["node_activation"] = np.where(stored == NO_ACTIVATION, stored, ids[stored])
     # A copy: the arrays may be pages of a file that is replaced later.
     return Genome(**{k: jax.device_put(np.array(v)) for k, v in genes.items()})
-
-
-def _network(
-    arrays: dict[str, np.ndarray], facts: dict[str, Any], ids: np.ndarray
-) -> Networks:
-    nodes: dict[str, Any] = {
-        name: np.array(arrays[f"network.{name}"]) for name in _NODE_COLUMNS
-    }
-    links: dict[str, Any] = {name: arrays[f"network.{name}"] for name in _LINK_COLUMNS}
-    nodes["node_activation"] = ids[nodes["node_activation"]]
-    for columns in (nodes, links):
-        if len({len(array) for array in columns.values()}) > 1:
-            raise ValueError("its arrays are not of one length.")
-    network = Networks(
-        **nodes,
-        **links,
-        num_inputs=facts["num_inputs"],
-        num_outputs=facts["num_outputs"],
-        node_bounds=np.array([0, len(nodes["node_rank"])]),
-        link_bounds=np.array([0, len(links["link_weight"])]),
-        num_found=np.array([facts["positions_found"]]),
-        is_acyclic=facts["acyclic"],
-        dialect=facts["dialect"],
-        activation_ids=tuple(activation_id(x) for x in facts["network_activations"]),
-        steps=facts["steps"],
-    )
-    check_network(network)
-    return secured(network)

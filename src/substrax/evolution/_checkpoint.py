@@ -12,7 +12,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from ._files import write_atomically
+from .._files import write_atomically
 from ._seal import sealed, unsealed
 
 FORMAT, VERSION = "substrax-checkpoint", 2

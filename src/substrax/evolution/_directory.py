@@ -21,6 +21,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .._documents import read_text
+from .._files import (
+    is_temporary_of,
+    refuse_links,
+    remove_temporaries,
+    sync_folder,
+    write_atomically,
+)
 from . import _checkpoint
 from ._best import (
     Best,
@@ -31,13 +38,6 @@ from ._best import (
 )
 from ._checkpoint import Checkpoint, DamagedRunError
 from ._facts import check_facts, gather_facts
-from ._files import (
-    is_temporary_of,
-    refuse_links,
-    remove_temporaries,
-    sync_folder,
-    write_atomically,
-)
 from ._identity import difference
 from ._lock import lock
 from ._metrics import Metrics, read_lines

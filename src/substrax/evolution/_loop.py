@@ -263,6 +263,8 @@ class _Run:
             generation=int(state.last_improved),
             genome=genome,
             network=network,
+            preparation=self.problem.preparation,
+            problem=self.problem.name,
         )
 
     def generation(
@@ -320,6 +322,8 @@ class _Run:
                     record.generation,
                     state.best_genome,
                     network,
+                    self.problem.preparation,
+                    self.problem.name,
                 )
             reason = self.limits.reason(state, history)
             if directory is not None:

@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ._files import write_atomically
+from .._files import write_atomically
 
 _CHECK = ', "crc32": "'
 _CHECK_SIZE = len(_CHECK) + 8 + len('"}')

@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 
 from .._compile_cache import own_folder
-from ._files import write_atomically
+from .._files import write_atomically
 
 MAX_ENTRIES = 64
 """Programs that are kept; the one that was used least recently goes first."""

@@ -16,6 +16,8 @@ from ._export import to_networkx as to_networkx
 from ._networks import Networks as Networks
 from ._networks import checked as checked
 from ._networks import silence_unfed as silence_unfed
+from ._plan import LINK_CHUNKS as LINK_CHUNKS
+from ._plan import NODE_CHUNKS as NODE_CHUNKS
 from ._plan import Capacity as Capacity
 from ._plan import Plan as Plan
 from ._plan import advance as advance

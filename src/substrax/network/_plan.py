@@ -19,7 +19,7 @@ from .._memory import show_bytes
 from ..cppn import Dialect, activation_functions
 from ._networks import Networks
 
-LINK_CHUNKS, _NODE_CHUNKS = (2048, 64), (256, 16)
+LINK_CHUNKS, NODE_CHUNKS = (2048, 64), (256, 16)
 """Links and nodes of a rank are worked off in large chunks, and the rest in small."""
 
 
@@ -96,7 +96,7 @@ def activate_nodes(plan: Plan, begin, stop, sums, activation_ids, dialect):
         y = _activate(values[nodes], plan.activation[nodes], activation_ids, dialect)
         return values.at[nodes].set(y)
 
-    return _in_chunks(_NODE_CHUNKS, begin, stop, activate, sums)
+    return _in_chunks(NODE_CHUNKS, begin, stop, activate, sums)
 
 
 _STATIC = ("activation_ids", "dialect")
@@ -287,10 +287,10 @@ def make_plan(networks: Networks, capacity: Capacity) -> Plan:
 
     nodes = np.flatnonzero(~is_input)
     nodes = nodes[_stable_argsort(rank[nodes], num_ranks)]
-    place, node_bounds = _cut(rank[nodes], num_ranks, _NODE_CHUNKS[1])
+    place, node_bounds = _cut(rank[nodes], num_ranks, NODE_CHUNKS[1])
     bounds_size = capacity.ranks + 1
     # As many as there can be, so that this is no size of its own.
-    node = np.full(dummy + 1 + bounds_size * _NODE_CHUNKS[1], dummy, np.int32)
+    node = np.full(dummy + 1 + bounds_size * NODE_CHUNKS[1], dummy, np.int32)
     node[place] = nodes
 
     num_rows = capacity.networks

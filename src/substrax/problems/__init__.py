@@ -3,6 +3,7 @@
 from ._arrays import ArrayProblem as ArrayProblem
 from ._base import AbstractProblem as AbstractProblem
 from ._cartpole import CartPole as CartPole
+from ._data import data_problem as data_problem
 from ._double_pole import DoublePole as DoublePole
 from ._dual_task import DualTask as DualTask
 from ._function import FunctionProblem as FunctionProblem
@@ -13,10 +14,12 @@ from ._loss import LOSSES as LOSSES
 from ._loss import auc as auc
 from ._maze import HardMaze as HardMaze
 from ._network_function import NetworkFunction as NetworkFunction
+from ._network_function import network_functions as network_functions
 from ._panel import Panel as Panel
 from ._panel_data import PanelData as PanelData
 from ._panel_data import generate_panel as generate_panel
 from ._panel_data import read_panel as read_panel
+from ._preparation import Preparation as Preparation
 from ._retina import Retina as Retina
 from ._retina import retina_patterns as retina_patterns
 from ._visual import VisualDiscrimination as VisualDiscrimination

@@ -18,6 +18,7 @@ from ._base import (
     check_target,
 )
 from ._loss import LOSSES, LossFunction, draw_samples, mean_loss
+from ._preparation import Preparation
 
 
 def _matrix(name: str, values: ArrayLike) -> Float[np.ndarray, "rows columns"]:
@@ -44,16 +45,14 @@ def _matrix(name: str, values: ArrayLike) -> Float[np.ndarray, "rows columns"]:
 
 
 def _pair(
-    x_name: str, X: ArrayLike, y_name: str, y: ArrayLike, has_bias: bool
+    x_name: str, X: ArrayLike, y_name: str, y: ArrayLike, preparation: Preparation
 ) -> tuple[np.ndarray, np.ndarray]:
     inputs, targets = _matrix(x_name, X), _matrix(y_name, y)
     if len(inputs) != len(targets):
         raise ValueError(
             f"{x_name} has {len(inputs)} samples, but {y_name} has {len(targets)}."
         )
-    if has_bias:
-        inputs = np.column_stack([inputs, np.ones(len(inputs))])
-    return inputs, targets
+    return preparation.inputs(inputs), targets
 
 
 def _check_labels(loss: str, y_name: str, targets: np.ndarray) -> None:
@@ -96,6 +95,8 @@ class ArrayProblem(AbstractProblem):
       of different generations is then not of the same samples.
     - `chunk_size`: samples evaluated at a time; changes memory, and no bit of a result.
     - `suggested`: settings for a decoder.
+    - `preparation`: what is done to rows of `X` (and `X_test`) first, instead of
+      `has_bias`; targets `y` are taken as they are.
 
     `measures` gives the mean of every loss that fits the data, on all of it:
     `squared_loss`, `absolute_loss`, and `accuracy` where all targets are 0 or 1; those
@@ -129,14 +130,16 @@ class ArrayProblem(AbstractProblem):
         chunk_size: int = 16_384,
         suggested: dict[str, object] | None = None,
         name: str = "arrays",
+        preparation: Preparation | None = None,
     ) -> None:
-        inputs, targets = _pair("X", X, "y", y, has_bias)
+        preparation = preparation or Preparation(has_bias=has_bias)
+        inputs, targets = _pair("X", X, "y", y, preparation)
         test_inputs = test_targets = None
         if (X_test is None) != (y_test is None):
             raise ValueError("give both X_test and y_test, or neither.")
         if X_test is not None:
             test_inputs, test_targets = _pair(
-                "X_test", X_test, "y_test", y_test, has_bias
+                "X_test", X_test, "y_test", y_test, preparation
             )
             for name_of, a, b in (
                 ("X", inputs, test_inputs),
@@ -181,6 +184,7 @@ class ArrayProblem(AbstractProblem):
             "loss": loss,
             "samples_per_generation": samples_per_generation,
             "chunk_size": chunk_size,
+            "preparation": preparation,
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)

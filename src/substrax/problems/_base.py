@@ -10,6 +10,7 @@ from .._resources import Resources
 from .._types import as_number, check_whole, shown
 from ..network import Networks
 from ..substrate import Layout
+from ._preparation import Preparation
 
 
 class AbstractProblem(abc.ABC):
@@ -32,6 +33,10 @@ class AbstractProblem(abc.ABC):
 
     What they leave open is open.
     """
+
+    preparation: Preparation = Preparation()
+    """What is done to a row of data before a network of this problem sees it, and to
+    what it answers; for models, see `substrax.models`."""
 
     @abc.abstractmethod
     def fitness(

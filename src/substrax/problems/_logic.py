@@ -13,6 +13,7 @@ from ..network import Networks
 from ..substrate import Layout
 from ._base import AbstractProblem, check_networks, check_single
 from ._loss import mean_loss, misclassified, squared
+from ._preparation import Preparation
 
 _ALL = 1 << 16
 
@@ -44,6 +45,7 @@ class XOR(AbstractProblem):
     name: ClassVar[str] = "xor"
     target: ClassVar[float] = 0.98
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
+    preparation: ClassVar[Preparation] = Preparation(has_bias=True, classes=(0, 1))
 
     @functools.cached_property
     def layout(self) -> Layout:
@@ -91,6 +93,7 @@ class Parity(AbstractProblem):
     name: ClassVar[str] = "parity"
     target: ClassVar[float] = 0.98
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
+    preparation: ClassVar[Preparation] = Preparation(has_bias=True, classes=(0, 1))
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -16,6 +16,7 @@ from ._arrays import check_samples
 from ._base import AbstractProblem, check_networks, check_positive, check_single
 from ._loss import auc, draw_samples, mean_loss, scores_of, squared
 from ._panel_data import PanelData, generate_panel, read_panel
+from ._preparation import Preparation
 
 SCORES = ("auc", "squared")
 
@@ -77,6 +78,7 @@ class Panel(AbstractProblem):
     name: ClassVar[str] = "panel"
     target: ClassVar[float] = 1.0
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
+    preparation: ClassVar[Preparation] = Preparation(has_bias=True)
 
     def __post_init__(self) -> None:
         check_settings(self)

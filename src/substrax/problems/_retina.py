@@ -13,6 +13,7 @@ from ..network import Networks, evaluate
 from ..substrate import Layout
 from ._base import AbstractProblem, check_networks, check_single
 from ._loss import absolute, is_right
+from ._preparation import Preparation
 
 _COLUMNS = (-0.75, -0.25, 0.25, 0.75)
 _ROWS = (-0.8, -1.0)
@@ -103,6 +104,10 @@ class Retina(AbstractProblem):
                 f"dark is {self.dark}: the value of a dark pixel, where a bright one "
                 "is 1. Choose a smaller number."
             )
+
+    @property
+    def preparation(self) -> Preparation:
+        return Preparation(has_bias=self.has_bias)
 
     @functools.cached_property
     def layout(self) -> Layout:

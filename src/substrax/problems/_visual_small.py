@@ -12,6 +12,7 @@ from ..network import Networks, evaluate
 from ..substrate import Layout, rectangle
 from ._base import AbstractProblem, check_networks, check_single
 from ._loss import is_right, squared
+from ._preparation import Preparation
 
 _SIZE = 5
 
@@ -59,6 +60,10 @@ class VisualSmall(AbstractProblem):
     name: ClassVar[str] = "visual-small"
     target: ClassVar[float] = 1.0
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
+
+    @property
+    def preparation(self) -> Preparation:
+        return Preparation(has_bias=self.has_bias)
 
     @functools.cached_property
     def layout(self) -> Layout:

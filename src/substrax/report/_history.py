@@ -1,10 +1,11 @@
 """Figures of a run over its generations: fitness, species, sizes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..evolution import GenerationRecord
 from ._style import (
     BLUE,
     COLUMN,
@@ -22,8 +23,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Metrics = Sequence[Mapping[str, Any]]
-"""What a run wrote in each generation: the lines of `metrics.jsonl`."""
+Metrics = Any
+"""A run, its result or its history; or what it wrote in each generation, the lines of
+`metrics.jsonl`."""
+
+
+def _lines(metrics: Metrics) -> list[Mapping[str, Any]]:
+    """One mapping for each generation."""
+    records = getattr(metrics, "history", metrics)
+    return [r.to_dict() if isinstance(r, GenerationRecord) else r for r in records]
+
 
 _MAX_MARKED = 30
 """Up to this many generations each one is marked."""
@@ -72,6 +81,7 @@ def _line(
 
 def plot_fitness(metrics: Metrics, target: float | None = None) -> "Figure":
     """Best, mean and best fitness so far in each generation, and the target."""
+    metrics = _lines(metrics)
     with style():
         figure = new_figure(COLUMN, 2.3)
         axes = figure.subplots()
@@ -119,6 +129,7 @@ def _species_sizes(metrics: Metrics) -> dict[int, np.ndarray]:
 
 def plot_species(metrics: Metrics) -> "Figure | None":
     """Sizes of species over generations, stacked; None if the run has no species."""
+    metrics = _lines(metrics)
     sizes = _species_sizes(metrics)
     if not sizes:
         return None
@@ -184,6 +195,7 @@ def _label_large(axes: "Axes", x: np.ndarray, rows: np.ndarray, ids: list[int]) 
 
 def plot_growth(metrics: Metrics) -> "Figure":
     """Nodes and links of genomes and networks over generations."""
+    metrics = _lines(metrics)
     with style():
         figure = new_figure(PAGE, 3.6)
         axes = figure.subplots(2, 2, sharex=True)

@@ -50,8 +50,11 @@ class Run:
         experiment = None
         if text:
             experiment = Experiment.from_toml(text, name=str(run.path / "config.toml"))
-            parts = experiment.build()
-            decoder, problem = decoder or parts.decoder, problem or parts.problem
+            if problem is not None:
+                experiment = experiment.with_problem(problem)
+            if not experiment.is_elsewhere:
+                parts = experiment.build()
+                decoder, problem = decoder or parts.decoder, parts.problem
         return Run(
             path=run.path,
             metrics=metrics,

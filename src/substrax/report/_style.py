@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..evolution import replacing
+from .._files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

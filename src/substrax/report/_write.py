@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from .._files import refuse_links, write_atomically
 from ..decoders import AbstractDecoder
-from ..evolution import refuse_links, write_atomically
 from ..problems import AbstractProblem
 from ._figures import pictures
 from ._page import make_page

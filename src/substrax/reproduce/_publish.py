@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..evolution import write_atomically
+from .._files import write_atomically
 from ._extras import has_pureples
 from ._figures import write_figure
 from ._page import Page

@@ -13,7 +13,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from ..evolution import lock, write_atomically
+from .._files import write_atomically
+from ..evolution import lock
 from ._plan import Task
 from ._work import RESULT, TASK
 

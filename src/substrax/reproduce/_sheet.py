@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..evolution import write_atomically
+from .._files import write_atomically
 from ._evolution import peak_mebibytes
 from ._machine import machine_facts
 from ._tables import Table, cell

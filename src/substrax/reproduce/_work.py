@@ -19,8 +19,8 @@ from typing import Any
 
 import jax
 
+from .._files import write_atomically
 from ..config import Experiment
-from ..evolution import write_atomically
 from ._evolution import RUN, evolution_facts, peak_mebibytes, run_evolution
 from ._work_samples import work_positions, work_quadtree
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._memory import forget_pages
+from ._memory import forget_pages
 
 _TYPES = {
     "F64": np.float64, "I64": np.int64, "U64": np.uint64,

@@ -1,14 +1,19 @@
 """What is seen while a run goes on."""
 
+import html
+import importlib
 import json
 import sys
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import jax
+
 from .._resources import Progress
 from ..config import Experiment
-from ..evolution import GenerationRecord, RunDirectory
+from ..evolution import GenerationRecord
 
 _RECENT = 20
 _LINE_EVERY = 10
@@ -75,9 +80,9 @@ def _duration(seconds: float) -> str:
     )
 
 
-def _title(experiment: Experiment, directory: RunDirectory) -> list[str]:
-    device = directory.facts()["device"]
-    words = [f"{experiment.problem_name}: {experiment.method.title}"]
+def _title(experiment: Experiment, directory: Path | None) -> list[str]:
+    devices = jax.devices()
+    words = [f"{experiment.problem.name}: {experiment.method.title}"]
     if "method.depth" in experiment.values:
         words.append(f"depth {experiment.values['method.depth']}")
     if "method.connections" in experiment.values:
@@ -85,7 +90,8 @@ def _title(experiment: Experiment, directory: RunDirectory) -> list[str]:
     words.append(f"population {experiment.neat.population_size}")
     return [
         ", ".join([*words, f"seed {experiment.run.seed}"]),
-        f"{device['platform']} ({device['count']}), {directory.path}",
+        f"{devices[0].platform} ({len(devices)})"
+        + ("" if directory is None else f", {directory}"),
     ]
 
 
@@ -101,7 +107,7 @@ def _progress_line(progress: Progress) -> str:
 class _PlainLines(_Silent):
     """Lines for a file or a pipe: where something improved, and now and then."""
 
-    def __init__(self, experiment: Experiment, directory: RunDirectory) -> None:
+    def __init__(self, experiment: Experiment, directory: Path | None) -> None:
         self._title = _title(experiment, directory)
         self._estimate = _Estimate(experiment.run.generations)
         self._last_ever: float | None = None
@@ -148,18 +154,19 @@ class _PlainLines(_Silent):
 class _Live:
     """A small table that is drawn over itself, on a terminal."""
 
-    def __init__(self, experiment: Experiment, directory: RunDirectory) -> None:
-        from rich.live import Live
-
+    def __init__(self, experiment: Experiment, directory: Path | None) -> None:
         self._title = _title(experiment, directory)
         self._generations = experiment.run.generations
         self._estimate = _Estimate(self._generations)
         self._record: GenerationRecord | None = None
         self._progress: Progress | None = None
         self._began = time.monotonic()
-        self._live = Live(get_renderable=self._render, refresh_per_second=4)
+        self._live: Any = None
 
     def __enter__(self) -> "_Live":
+        from rich.live import Live
+
+        self._live = Live(get_renderable=self._render, refresh_per_second=4)
         self._live.__enter__()
         return self
 
@@ -236,21 +243,74 @@ class _Live:
         return Group(*title, *(Text(x) for x in self._title[1:]), table)
 
 
+class _Notebook(_Live):
+    """The same table as a part of a notebook, which is replaced."""
+
+    def __init__(self, experiment: Experiment, directory: Path | None) -> None:
+        super().__init__(experiment, directory)
+        self._handle: Any = None
+        self._last_shown = 0.0
+
+    def __enter__(self) -> "_Notebook":
+        self._handle = _ipython().display(self._page(), display_id=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._show()
+
+    def update(self, record: GenerationRecord) -> None:
+        super().update(record)
+        self._show_sometimes()
+
+    def progress(self, progress: Progress) -> None:
+        super().progress(progress)
+        self._show_sometimes()
+
+    def _show_sometimes(self) -> None:
+        if time.monotonic() - self._last_shown > 0.25:
+            self._show()
+
+    def _show(self) -> None:
+        self._last_shown = time.monotonic()
+        self._handle.update(self._page())
+
+    def _page(self) -> Any:
+        rows = [f"{name:<12} {value}" for name, value in self._rows()]
+        return _ipython().HTML(
+            f"<pre>{html.escape(chr(10).join([*self._title, *rows]))}</pre>"
+        )
+
+
+def _ipython() -> Any:
+    return importlib.import_module("IPython.display")
+
+
+def is_notebook() -> bool:
+    """Whether this is a notebook, which shows more than text."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def quiet_display() -> _Silent:
+    """Nothing."""
+    return _Silent()
+
+
+def json_display() -> _Silent:
+    """JSON, a line for each generation."""
+    return _JSONLines()
+
+
 def make_display(
-    experiment: Experiment,
-    directory: RunDirectory,
-    *,
-    is_quiet: bool = False,
-    is_json: bool = False,
+    experiment: Experiment, directory: Path | None, *, has_lines: bool = True
 ) -> "_Silent | _Live":
-    """The display that fits: quiet, JSON, live on a terminal, or lines."""
-    if is_quiet:
-        return _Silent()
-    if is_json:
-        return _JSONLines()
+    """The display that fits: in a notebook, live on a terminal, or lines elsewhere.
+
+    Without `has_lines`, nothing elsewhere.
+    """
+    if is_notebook():
+        return _Notebook(experiment, directory)
     if sys.stdout.isatty():
-        try:
-            return _Live(experiment, directory)
-        except ImportError:  # rich is missing
-            pass
-    return _PlainLines(experiment, directory)
+        return _Live(experiment, directory)
+    return _PlainLines(experiment, directory) if has_lines else _Silent()

@@ -1,0 +1,263 @@
+"""Problems of one's own, by name: `module:name`, or `file.py:name`."""
+
+import dataclasses
+import functools
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import math
+import os
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._suggest import suggest
+from .._types import brief, shown
+from ..problems import PROBLEMS, AbstractProblem, FunctionProblem
+from ..substrate import Layout
+from ._settings import Setting, setting_of
+
+SEPARATOR = ":"
+
+IN_PYTHON = "python"
+"""The name of a problem that cannot be named: it exists in one program only."""
+
+
+def absolute(name: str) -> str:
+    """The same name with the whole path of its file, if it has one."""
+    place, _, attribute = name.rpartition(SEPARATOR)
+    if not place.endswith(".py"):
+        return name
+    return f"{Path(place).absolute()}{SEPARATOR}{attribute}"
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnProblem:
+    """What makes a problem, and the settings that it takes."""
+
+    make: Callable[..., AbstractProblem]
+    settings: Mapping[str, Setting]
+    suggested: Mapping[str, object]
+
+
+@functools.cache
+def own_problem(name: str) -> OwnProblem:
+    """What a name leads to; a sentence if that is nothing, or no problem.
+
+    It may be a problem, a class of problems, a function that makes one (its parameters
+    are the settings), or a fitness: a JAX function of a network, or of a network and a
+    key. The last takes the settings `inputs`, `outputs` and `target`.
+    """
+    found = _find(name)
+    if isinstance(found, AbstractProblem):
+        return OwnProblem(lambda: found, {}, found.suggested)
+    if isinstance(found, type):
+        if not issubclass(found, AbstractProblem):
+            raise ValueError(
+                f"{name} is the class {found.__name__}, which is no problem; it must "
+                "derive from substrax.problems.AbstractProblem."
+            )
+        suggested = getattr(found, "suggested", {})
+        is_plain = isinstance(suggested, Mapping)
+        return OwnProblem(found, _parameters(found), suggested if is_plain else {})
+    if not callable(found):
+        raise ValueError(
+            f"{name} is {shown(found)}, which is neither a problem nor a function."
+        )
+    if _num_required(found):
+        return OwnProblem(functools.partial(_from_fitness, found), _OF_FITNESS, {})
+    return OwnProblem(functools.partial(_made, name, found), _parameters(found), {})
+
+
+_OF_FITNESS = {
+    f"problem.{name}": Setting(f"problem.{name}", kind, default, (), False, is_optional)
+    for name, kind, default, is_optional in (
+        ("inputs", int, 0, False),
+        ("outputs", int, 1, False),
+        ("target", float, None, True),
+    )
+}
+
+
+def _from_fitness(
+    fn: Callable[..., Any], *, inputs: int, outputs: int, target: float | None
+) -> AbstractProblem:
+    if inputs < 1 or outputs < 1:
+        raise ValueError(
+            "say how many inputs and outputs the networks for this fitness have: "
+            "inputs = 3 and outputs = 1, for example (--inputs 3 --outputs 1)."
+        )
+    return FunctionProblem(
+        two_arguments(fn),
+        Layout.spread(inputs, outputs),
+        float("inf") if target is None else target,
+        name=getattr(fn, "__name__", "function"),
+    )
+
+
+def _made(name: str, make: Callable[..., Any], **settings: Any) -> AbstractProblem:
+    problem = make(**settings)
+    if not isinstance(problem, AbstractProblem):
+        raise ValueError(
+            f"{name} gave {shown(problem)}, which is no problem. A function without "
+            "required parameters must make a problem; a fitness takes a network."
+        )
+    return problem
+
+
+def two_arguments(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A fitness of a network and a key, whether or not it asks for the key."""
+    if _num_required(fn) >= 2:
+        return fn
+
+    @functools.wraps(fn)
+    def with_key(network: Any, key: Any) -> Any:
+        return fn(network)
+
+    return with_key
+
+
+def _num_required(fn: Callable[..., Any]) -> int:
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in kinds and p.default is p.empty for p in parameters)
+
+
+def _parameters(make: Callable[..., Any]) -> dict[str, Setting]:
+    """Settings for the parameters of plain types that a class or a function has."""
+    settings = {}
+    hints = typing.get_type_hints(make.__init__ if isinstance(make, type) else make)
+    for name, parameter in inspect.signature(make).parameters.items():
+        default = None if parameter.default is parameter.empty else parameter.default
+        if name in hints:
+            setting = setting_of(f"problem.{name}", hints[name], default)
+            if setting is not None:
+                settings[setting.key] = setting
+    return settings
+
+
+def _find(name: str) -> Any:
+    place, _, attribute = name.rpartition(SEPARATOR)
+    if not place or not attribute:
+        raise ValueError(
+            f"the problem {shown(name)} should be named as module:name or file.py:name."
+        )
+    module = _from_file(place) if place.endswith(".py") else _from_module(place)
+    found: Any = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            names = [n for n in vars(module) if not n.startswith("_")]
+            raise ValueError(
+                f"there is no {attribute} in {place}{suggest(attribute, names)}."
+            )
+        found = getattr(found, part)
+    return found
+
+
+def _from_module(name: str) -> types.ModuleType:
+    # What lies in the current folder is found too, as with `python -m`.
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.append(here)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise
+        raise ValueError(
+            f"there is no module {name} (looked for in {here} and where Python is "
+            "installed). Go to its folder, or name the file: folder/file.py:name."
+        ) from None
+
+
+def _from_file(place: str) -> types.ModuleType:
+    path = Path(place).absolute()
+    if not path.is_file():
+        raise ValueError(f"there is no file {brief(place)}, in which the problem is.")
+    main = sys.modules.get("__main__")
+    if getattr(main, "__file__", None) and Path(main.__file__).absolute() == path:  # type: ignore[union-attr, arg-type]
+        return main  # type: ignore[return-value]
+    digest = hashlib.sha256(str(path).encode()).hexdigest()[:12]
+    name = f"substrax_own_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def name_of(thing: Any) -> str | None:
+    """`module:name` or `file.py:name` for a function or class, if that leads to it."""
+    module_name = getattr(thing, "__module__", None)
+    attribute = getattr(thing, "__qualname__", None)
+    if not module_name or not attribute or "<" in attribute:
+        return None
+    module = sys.modules.get(module_name)
+    if module_name == "__main__" or module_name.startswith("substrax_own_"):
+        file = getattr(module, "__file__", None)
+        if not file or not file.endswith(".py"):
+            return None
+        place = str(Path(file).absolute())
+    else:
+        place = module_name
+    found: Any = module
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    return f"{place}{SEPARATOR}{attribute}" if found is thing else None
+
+
+def named(problem: AbstractProblem) -> tuple[str, dict[str, Any]]:
+    """The name and the settings from which a problem can be made again, if there are
+    any; else the name is `IN_PYTHON`."""
+    for name, cls in PROBLEMS.items():
+        if type(problem) is cls:
+            return _by_class(name, problem)
+    if isinstance(problem, FunctionProblem):
+        return _by_fitness(problem)
+    name = name_of(type(problem))
+    return (IN_PYTHON, {}) if name is None else _by_class(name, problem)
+
+
+def _by_class(name: str, problem: AbstractProblem) -> tuple[str, dict[str, Any]]:
+    """If each parameter of the class is a plain value that the problem has kept."""
+    settings = _parameters(type(problem))
+    values: dict[str, Any] = {}
+    for parameter in inspect.signature(type(problem)).parameters:
+        key = f"problem.{parameter}"
+        if key not in settings or not hasattr(problem, parameter):
+            return IN_PYTHON, {}
+        try:
+            values[key] = settings[key].understand(getattr(problem, parameter))
+        except ValueError:
+            return IN_PYTHON, {}
+    return name, values
+
+
+def _by_fitness(problem: FunctionProblem) -> tuple[str, dict[str, Any]]:
+    name = name_of(inspect.unwrap(problem.fn))
+    layout = Layout.spread(problem.num_inputs, problem.num_outputs)
+    is_plain = np.array_equal(layout.points, problem.layout.points)
+    if name is None or not is_plain or problem.measure_fns or problem.suggested:
+        return IN_PYTHON, {}
+    target = problem.target if math.isfinite(problem.target) else None
+    return name, {
+        "problem.inputs": problem.num_inputs,
+        "problem.outputs": problem.num_outputs,
+        "problem.target": target,
+    }

@@ -1,0 +1,144 @@
+"""One call from a problem to networks."""
+
+import contextlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from .._types import brief
+from ..config import Experiment, load_run
+from ..evolution import Callback, RunDirectory
+from ..methods import AbstractMethod
+from ..models import Model
+from ..problems import AbstractProblem
+from ._display import make_display
+from ._experiment import as_experiment
+from ._run import Run
+
+
+def evolve(
+    problem: Any,
+    *,
+    inputs: int | None = None,
+    outputs: int | None = None,
+    method: str | AbstractMethod | None = None,
+    seed: int = 0,
+    generations: int | None = None,
+    directory: str | os.PathLike[str] | None = None,
+    callbacks: Iterable[Callback] = (),
+    progress: bool | None = None,
+    **settings: Any,
+) -> Run:
+    """Evolves networks for a problem.
+
+    ```python
+    import jax.numpy as jnp
+    import substrax as sx
+
+    def fitness(network):
+        x = jnp.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+        return 1 - jnp.mean((network(x)[:, 0] - jnp.array([0.0, 1.0, 1.0, 0.0])) ** 2)
+
+    run = sx.evolve(fitness, inputs=2, outputs=1, method="neat", generations=20)
+    ```
+
+    The same seed gives the same run, bit for bit.
+
+    **Arguments:**
+
+    - `problem`: a fitness function, data `(X, y)`, a problem, or the name of an
+      experiment (`substrax list` shows them). A fitness is a JAX function of a network,
+      or of a network and a key, to a number; larger is better.
+    - `inputs`, `outputs`: of the networks, if `problem` is a fitness.
+    - `method`: `emr`, `es`, `hyperneat`, `neat`, or one of `substrax.methods`; left
+      out, what the experiment has, or else `emr`.
+    - `seed`, `generations`: which run, and how long at most.
+    - `directory`: where the run is saved, so that it survives a crash and can be
+      continued, shown and reported on; left out, it is not saved.
+    - `callbacks`: each is given the record of a generation; what returns True ends the
+      run.
+    - `progress`: whether to show how it goes; left out, on a terminal and in a
+      notebook.
+    - `settings`: anything else that a configuration can say: `depth=3`,
+      `population=100`, `target=0.95`, `preset="pureples"`.
+    """
+    experiment = as_experiment(
+        problem,
+        inputs,
+        outputs,
+        method,
+        {
+            **({} if generations is None else {"run.generations": generations}),
+            **settings,
+            "run.seed": seed,
+        },
+    )
+    experiment.check()  # whatever is wrong is said before a directory is made
+    place = None
+    if directory is not None:
+        place = RunDirectory.create(
+            directory, seed=experiment.run.seed, config_text=experiment.to_toml()
+        )
+    return _go(experiment, place, callbacks, progress)
+
+
+def resume(
+    directory: str | os.PathLike[str],
+    *,
+    problem: AbstractProblem | None = None,
+    callbacks: Iterable[Callback] = (),
+    progress: bool | None = None,
+    **settings: Any,
+) -> Run:
+    """Goes on with a run that was stopped or killed, as if nothing had happened.
+
+    **Arguments:**
+
+    - `directory`: of the run.
+    - `problem`: for a run whose problem cannot be found by its name, because it was
+      made in a notebook, for example. It has to be the same.
+    - `settings`: `generations`, `target`, `seconds`, `patience` and what else cannot
+      change results.
+    """
+    recorded, place = load_run(directory)
+    if problem is not None:
+        recorded = recorded.with_problem(problem)
+    experiment = recorded.with_settings(settings)
+    experiment.check_continues(recorded)
+    experiment.check()
+    return _go(experiment, place, callbacks, progress)
+
+
+def _go(
+    experiment: Experiment,
+    directory: RunDirectory | None,
+    callbacks: Iterable[Callback],
+    progress: bool | None,
+) -> Run:
+    path = None if directory is None else directory.path
+    with contextlib.ExitStack() as stack:
+        watchers = list(callbacks)
+        on_progress = None
+        if progress is not False:
+            display = make_display(experiment, path, has_lines=bool(progress))
+            stack.enter_context(display)
+            watchers.append(display.update)
+            on_progress = display.progress
+        result = experiment.evolve(
+            directory=directory, callbacks=watchers, on_progress=on_progress
+        )
+    return Run(experiment, result, path)
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """A model: from a file that `model.save` wrote, or the best one of a run."""
+    place = Path(path)
+    if not os.path.exists(place):
+        raise ValueError(f"there is no {brief(place)}.")
+    if not place.is_dir():
+        return Model.load(place)
+    best = RunDirectory(place).best()
+    if best is None:
+        raise ValueError(f"the run in {place} has no best network yet.")
+    return Model(best.network, best.preparation, best.problem, best.fitness)

@@ -1,0 +1,191 @@
+"""What an evolution came to, to be looked at and used."""
+
+import base64
+import functools
+import html
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..config import Experiment
+from ..evolution import (
+    GenerationRecord,
+    Result,
+    StopReason,
+    diagnose,
+    genome_size,
+)
+from ..models import Model
+from ..neat import Genome
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Run:
+    """A run that has ended, for whatever reason.
+
+    `run.best` is the best network as a model: call it, save it. In a notebook, a run
+    shows its curve and its network; `run.report()` writes a page about it.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        result: Result,
+        directory: Path | None = None,
+    ) -> None:
+        self.experiment, self.result, self.directory = experiment, result, directory
+
+    @functools.cached_property
+    def best(self) -> Model:
+        """The best network of all generations."""
+        result = self.result
+        if result.best_network is None:
+            raise ValueError(
+                "this run has no best network: "
+                + (
+                    "no generation was finished."
+                    if not result.generations
+                    else "no evaluation succeeded, every fitness was NaN or infinite."
+                )
+            )
+        return Model(
+            result.best_network,
+            self.experiment.problem.preparation,
+            name=self.experiment.problem.name,
+            fitness=result.best_fitness,
+        )
+
+    @property
+    def best_fitness(self) -> float | None:
+        return self.result.best_fitness
+
+    @property
+    def best_genome(self) -> Genome | None:
+        return self.result.best_genome
+
+    @property
+    def history(self) -> tuple[GenerationRecord, ...]:
+        """A record for each generation."""
+        return self.result.history
+
+    @property
+    def generations(self) -> int:
+        """How many were run."""
+        return self.result.generations
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the target was reached."""
+        return self.result.is_solved
+
+    @property
+    def solved_at(self) -> int | None:
+        """The first generation whose best reached the target."""
+        return self.result.solved_at
+
+    @property
+    def reason(self) -> StopReason:
+        """Why it ended."""
+        return self.result.reason
+
+    @property
+    def seconds(self) -> float:
+        return sum(record.seconds for record in self.history)
+
+    def measures(self) -> dict[str, float]:
+        """What the problem says about the best network, besides its fitness."""
+        return self.experiment.problem.measures(self.best.network)
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Sequence[str]:
+        experiment, result = self.experiment, self.result
+        verdict = "solved, " if result.is_solved else "not solved, "
+        lines = [
+            f"{experiment.problem.name} by {experiment.method.title}, seed "
+            f"{experiment.run.seed}: {'' if self.target is None else verdict}"
+            f"{result.generations} generations in {self.seconds:.1f} s; ended because "
+            f"{result.reason.sentence}"
+        ]
+        if result.best_network is not None and result.best_genome is not None:
+            nodes, links = genome_size(result.best_genome)
+            lines += [
+                f"best fitness {result.best_fitness:.6g}",
+                f"genome: {nodes} nodes, {links} links",
+                "network: " + str(self.best.describe()).replace("\n", "; "),
+            ]
+            lines += [f"{name}: {value:.6g}" for name, value in self.measures().items()]
+        if not result.is_solved:
+            lines += [f"stuck? {sentence}" for sentence in diagnose(list(self.history))]
+        if self.directory is not None:
+            lines.append(f"directory: {self.directory}")
+        return lines
+
+    # ------------------------------------------------------------------------ pictures
+
+    def plot(self) -> "Figure":
+        """Fitness over the generations."""
+        from ..report import plot_fitness
+
+        return plot_fitness(self.history, target=self.target)
+
+    @property
+    def target(self) -> float | None:
+        """The fitness that was asked for, if it is a number."""
+        target = self.experiment.run.target
+        target = self.experiment.problem.target if target is None else target
+        return target if abs(target) < float("inf") else None
+
+    def _repr_html_(self) -> str:
+        text = "<br>".join(html.escape(line) for line in self._lines())
+        try:
+            figures = self._figures()
+        except ImportError:  # without matplotlib there are words
+            return f"<p>{text}</p>"
+        pictures = "".join(f'<img src="{_embedded(figure)}">' for figure in figures)
+        style = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:1em"
+        words = f'<p style="max-width:40em">{text}</p>'
+        return f'<div style="{style}">{pictures}{words}</div>'
+
+    def _figures(self) -> "list[Figure]":
+        from ..report import plot_genome, plot_substrate
+
+        if not self.history:
+            return []
+        figures: list[Any] = [self.plot()]
+        if self.result.best_network is not None and self.result.best_genome is not None:
+            network = plot_substrate(self.result.best_network)
+            if network is None:  # plain NEAT: the genome is the network
+                decoder = self.experiment.build().decoder
+                network = plot_genome(
+                    self.result.best_genome,
+                    input_names=decoder.genome_inputs,
+                    output_names=decoder.genome_outputs,
+                )
+            figures.append(network)
+        return figures
+
+    def report(self) -> Path:
+        """Writes the page about this run into its directory; returns where it is."""
+        from ..report import write_report
+
+        if self.directory is None:
+            raise ValueError(
+                "this run was not saved, so there is no place for its report. Evolve "
+                "with directory='some/folder'."
+            )
+        parts = self.experiment.build()
+        return write_report(
+            self.directory, decoder=parts.decoder, problem=parts.problem
+        )
+
+
+def _embedded(figure: "Figure") -> str:
+    """A picture that stands in the page itself."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,164 @@
+"""A network that can be called."""
+
+import dataclasses
+import functools
+import os
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._resources import Resources
+from .._types import brief
+from ..network import (
+    LINK_CHUNKS,
+    NODE_CHUNKS,
+    Capacity,
+    Description,
+    Networks,
+    describe,
+    evaluate,
+)
+from ..problems import NetworkFunction, Preparation, network_functions
+from ._file import INCOMPLETE, network_from, read_facts, write_model
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Model:
+    """One network with what belongs to it: `model(X)` are its outputs.
+
+    NumPy's arrays are evaluated by the engine for CPUs; JAX's by JAX, also within
+    `jit` and `vmap`. A network with cycles starts from zero for each call and makes its
+    number of steps.
+    """
+
+    network: Networks
+    preparation: Preparation = dataclasses.field(default_factory=Preparation)
+    name: str = ""
+    """What it was evolved for."""
+    fitness: float | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.network) != 1:
+            raise ValueError(
+                f"a model is one network, for example networks[0]; these are "
+                f"{len(self.network)}."
+            )
+
+    @property
+    def num_inputs(self) -> int:
+        """Numbers of a row that it takes."""
+        return self.network.num_inputs - self.preparation.has_bias
+
+    @property
+    def num_outputs(self) -> int:
+        return self.network.num_outputs
+
+    def __call__(self, X: Any, resources: Resources | None = None) -> Any:
+        """Outputs (samples, outputs) of rows (samples, inputs); of one row, (outputs,).
+
+        JAX's arrays give JAX's, everything else NumPy's.
+        """
+        is_jax = isinstance(X, jax.Array)
+        rows = X if is_jax else _numbers(X)
+        is_single = rows.ndim == 1
+        if is_single:
+            rows = rows[None]
+        if rows.ndim != 2 or rows.shape[1] != self.num_inputs:
+            bias = " (the bias is added by itself)" if self.preparation.has_bias else ""
+            raise ValueError(
+                f"this model takes rows of {self.num_inputs} numbers{bias}, so the "
+                f"shape (samples, {self.num_inputs}); these have {np.shape(X)}."
+            )
+        dtype = self.network.dtype
+        if is_jax and dtype == np.float64 and not jax.config.read("jax_enable_x64"):
+            raise ValueError(
+                "this model computes in 64 bits, which JAX does only with "
+                "jax.config.update('jax_enable_x64', True). Or give it NumPy's arrays."
+            )
+        rows = rows.astype(dtype)
+        inputs = self.preparation.inputs(rows)
+        if is_jax:
+            outputs = self._function(inputs)
+        else:
+            outputs = evaluate(self.network, inputs, resources=resources)[0]
+        outputs = self.preparation.outputs(outputs)
+        return outputs[0] if is_single else outputs
+
+    def predict(self, X: Any) -> np.ndarray:
+        """What it answers: labels if it was evolved for classes, numbers otherwise."""
+        outputs = np.asarray(self(X))
+        is_single = outputs.ndim == 1
+        answers = self.preparation.answers(outputs[None] if is_single else outputs)
+        return answers[0] if is_single else answers
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes it as safetensors, arrays and JSON; `Model.load` reads it."""
+        place = Path(path)
+        write_model(place, self.network, self.preparation, self.name, self.fitness)
+        return place
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> "Model":
+        """A model from a file that `save` wrote, or the `best.safetensors` of a run."""
+        place = Path(path)
+        try:
+            arrays, facts = read_facts(place)
+            fitness = facts["fitness"]
+            return Model(
+                network_from(arrays, facts),
+                Preparation.from_document(facts["preparation"]),
+                name=str(facts["name"]),
+                fitness=None if fitness is None else float(fitness),
+            )
+        except (*INCOMPLETE, ValueError) as error:
+            raise ValueError(
+                f"{place} is no model that can be used: {brief(error)}. Give a file "
+                "that model.save() wrote, or the best.safetensors of a run."
+            ) from error
+
+    def describe(self) -> Description:
+        """Its size, its links, and why it is empty or constant if it is."""
+        return describe(self.network)
+
+    def __repr__(self) -> str:
+        network = self.network
+        what = f"{self.name}: " if self.name else ""
+        fitness = "" if self.fitness is None else f", fitness {self.fitness:.4g}"
+        sizes = (
+            _counted(self.num_inputs, "input"),
+            _counted(int(network.num_hidden[0]), "hidden node"),
+            _counted(self.num_outputs, "output"),
+            _counted(int(network.num_links[0]), "link"),
+        )
+        return f"<Model {what}{', '.join(sizes)}{fitness}>"
+
+    @functools.cached_property
+    def _function(self) -> NetworkFunction:
+        """For JAX; no larger than the network."""
+        network = self.network
+        num_ranks = np.unique(network.node_rank).size
+        num_links = int(network.num_links[0])
+        capacity = Capacity(
+            networks=1,
+            nodes=max(int(network.num_nodes[0]) + 1, NODE_CHUNKS[0]),
+            links=max(num_links + LINK_CHUNKS[1] * num_ranks, LINK_CHUNKS[0]),
+            ranks=num_ranks,
+        )
+        # The first call may be within somebody's `jit`, to which nothing here belongs.
+        with jax.ensure_compile_time_eval():
+            function = network_functions(network, capacity)
+            return jax.tree.map(jnp.asarray, function)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _numbers(X: Any) -> np.ndarray:
+    try:
+        return np.asarray(X, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"a model takes rows of numbers ({error}).") from None

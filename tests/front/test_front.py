@@ -1,0 +1,208 @@
+"""The front door: whatever a problem is given as, a run comes out that can be used."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+from tests.front import own
+
+import substrax as sx
+from substrax.cli import main
+from substrax.config import load_run
+from substrax.front._seeds import _wilson
+from substrax.problems import XOR
+
+HERE = Path(__file__).parent / "own.py"
+SMALL: dict[str, Any] = {
+    "population": 16,
+    "generations": 3,
+    "max_nodes": 16,
+    "max_links": 32,
+}
+X = np.random.default_rng(0).normal(size=(30, 2))
+Y = np.where(X[:, 0] > 0, "right", "left")
+
+
+def evolve(problem: Any, **settings: Any) -> sx.Run:
+    options: dict[str, Any] = {"method": "neat"} | SMALL | settings
+    return sx.evolve(problem, **options)
+
+
+def test_the_names_are_there_and_nothing_else_is_imported():
+    code = (
+        "import sys, substrax as sx; assert 'jax' not in sys.modules; "
+        "print(*dir(sx)); sx.evolve; sx.methods.NEAT; sx.report.plot_fitness"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert {"evolve", "resume", "load", "Model", "methods"} <= set(run.stdout.split())
+    with pytest.raises(AttributeError, match="no attribute 'evolv'"):
+        sx.evolv  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("problem", "sizes"),
+    [
+        (own.fitness, {"inputs": 2, "outputs": 1}),
+        (lambda net, key: net(jnp.zeros((1, 2)))[0, 0], {"inputs": 2, "outputs": 1}),
+        ((X, Y), {}),
+        (XOR(), {}),
+        (own.made, {}),
+        (own.Links(2), {}),
+        ("xor", {}),
+        (f"{HERE}:fitness", {"inputs": 2, "outputs": 1}),
+        (f"{HERE}:made", {}),
+        (f"{HERE}:make", {}),
+        ("tests.front.own:Links", {"wanted": 4}),
+    ],
+)  # fmt: skip
+def test_any_kind_of_problem_is_evolved(problem, sizes):
+    run = evolve(problem, **sizes)
+    assert run.generations == 3 or run.is_solved
+    rows = np.zeros((4, 2))
+    assert run.best(rows).shape == (4, 1)
+    assert run.best.fitness == run.best_fitness
+    assert run.experiment.method.title in repr(run)
+    assert f"best fitness {run.best_fitness:.6g}" in repr(run)
+
+
+def test_the_same_call_gives_the_same_run():
+    first, second = (evolve((X, Y), seed=5) for _ in range(2))
+    np.testing.assert_array_equal(first.best(X), second.best(X))
+    assert first.experiment.run.seed == 5
+    other = evolve((X, Y), seed=6)
+    assert other.history[0].mean_fitness != first.history[0].mean_fitness
+
+
+def test_methods_are_given_by_name_or_as_objects():
+    emr = sx.methods.EMRHyperNEAT(depth=1, connections="full", max_weight=3.0)
+    run = evolve("xor", method=emr)
+    assert run.experiment.method == emr
+    again = evolve("xor", method="emr", depth=1, connections="full", max_weight=3.0)
+    np.testing.assert_array_equal(run.best(X), again.best(X))
+    with pytest.raises(ValueError, match="did you mean 'emr'"):
+        evolve("xor", method="emmr")
+
+
+class Unknown(sx.methods.NEAT):
+    """Of no settings that a configuration knows."""
+
+
+def test_a_method_that_nobody_knows_is_refused():
+    with pytest.raises(ValueError, match=r"one of substrax\.methods"):
+        evolve("xor", method=Unknown())
+
+
+@pytest.mark.parametrize(
+    ("problem", "settings", "said"),
+    [
+        (own.fitness, {}, "how many inputs and outputs"),
+        (XOR(), {"inputs": 3}, "follows from the problem"),
+        (3, {}, "a fitness function, data"),
+        ("xxor", {}, "did you mean 'xor'"),
+        ("xor", {"populaton": 3}, "did you mean 'population'"),
+        (f"{HERE}:NUMBER", {}, "neither a problem nor a function"),
+        (f"{HERE}:fitnes", {}, "did you mean 'fitness'"),
+        (f"{HERE}:fitness", {}, "say how many inputs"),
+        ("nowhere.py:f", {}, "there is no file"),
+        ("nowhere:f", {}, "there is no module nowhere"),
+        ("tests.front.own:Path", {}, "there is no Path in"),
+        ("tests.front.own:Layout", {}, "which is no problem"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_written(
+    tmp_path, problem, settings, said
+):
+    with pytest.raises(ValueError, match=said):
+        evolve(problem, directory=tmp_path / "run", **settings)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("problem", "sizes"),
+    [
+        (own.fitness, {"inputs": 2, "outputs": 1}),
+        (own.Links(2), {}),
+        (XOR(), {}),
+        ("tests.front.own:make", {"wanted": 1.5}),
+    ],
+)
+def test_a_run_from_python_is_as_good_as_any(tmp_path, capsys, problem, sizes):
+    run = evolve(problem, directory=tmp_path / "run", target=9.0, **sizes)
+    whole = evolve(problem, target=9.0, **(sizes | {"generations": 5}))
+    assert main(["show", str(run.directory)]) == 0
+    assert f"{run.best_fitness:.6g}" in capsys.readouterr().out
+    shutil.copytree(tmp_path / "run", tmp_path / "other")
+    assert main(["resume", str(run.directory), "--generations", "5", "--quiet"]) == 0
+    more = sx.resume(tmp_path / "other", generations=5)
+    for best in (sx.load(tmp_path / "run"), more.best):
+        np.testing.assert_array_equal(best(X), whole.best(X))
+    experiment, _ = load_run(tmp_path / "run")
+    assert experiment.values == more.experiment.values
+
+
+def test_a_problem_without_a_name_goes_on_where_it_is(tmp_path, capsys):
+    run = evolve((X, Y), directory=tmp_path / "run")
+    assert main(["resume", str(run.directory), "--generations", "5"]) == 2
+    assert "exists only in the Python program" in capsys.readouterr().err
+    assert main(["show", str(run.directory)]) == 0
+    more = sx.resume(tmp_path / "run", problem=run.experiment.problem, generations=5)
+    whole = evolve((X, Y), generations=5)
+    np.testing.assert_array_equal(more.best(X), whole.best(X))
+    with pytest.raises(ValueError, match=r"problem\..* now"):
+        other = sx.data_problem(X + 1, Y)
+        sx.resume(tmp_path / "run", problem=other, generations=6)
+    assert more.report().exists()
+
+
+def test_models_of_data_know_scales_and_labels(tmp_path):
+    run = evolve((X * 100 + 7, Y), generations=5)
+    model = sx.load(run.best.save(tmp_path / "m.safetensors"))
+    assert set(model.predict(X * 100 + 7)) <= {"left", "right"}
+    assert model.num_inputs == 2
+
+
+def test_a_notebook_shows_pictures_and_a_summary():
+    for method in ("neat", "emr"):
+        page = evolve("xor", method=method)._repr_html_()
+        assert page.count("data:image/png;base64") == 2
+        assert "best fitness" in page
+
+
+def test_a_run_that_was_not_saved_says_so():
+    with pytest.raises(ValueError, match="Evolve with directory"):
+        evolve("xor").report()
+
+
+def test_seeds_are_summed_up(tmp_path):
+    runs = sx.evolve_seeds(
+        "xor", seeds=3, method="neat", directory=tmp_path / "runs", **SMALL
+    )
+    assert len(runs) == 3 and [r.experiment.run.seed for r in runs] == [0, 1, 2]
+    facts = runs.summary()
+    assert facts["runs"] == 3 and facts["solved"] == sum(r.is_solved for r in runs)
+    assert runs.best.fitness == max(r.best_fitness or 0 for r in runs)
+    assert (tmp_path / "runs" / "seed2" / "best.json").exists()
+    assert "of 3 solved" in repr(runs)
+    with pytest.raises(ValueError, match="a seed at least"):
+        sx.evolve_seeds("xor", seeds=0)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 5), (3, 7), (30, 30)])
+def test_intervals_are_wilsons(successes, trials):
+    expected: Any = proportion_confint(successes, trials, 0.05, method="wilson")
+    np.testing.assert_allclose(_wilson(successes, trials), expected, atol=1e-12)
+
+
+def test_progress_is_lines_where_it_is_asked_for(capsys):
+    evolve("xor", progress=True)
+    assert "generation    best" in capsys.readouterr().out
+    evolve("xor")
+    assert capsys.readouterr().out == ""
