@@ -115,6 +115,27 @@ def test_the_table_agrees_with_pairs_and_does_not_depend_on_capacity(preset):
     np.testing.assert_array_equal(jax.jit(by_table)(*wide), table)
 
 
+def test_genomes_of_many_nodes_are_compared_in_several_blocks():
+    """Links first, then nodes, eight of each at a time."""
+    config = _config(distance="neat_python")
+
+    def genome(hidden: range, scale: float):
+        links = [(k, 0, n, scale * k, True) for k, n in enumerate(hidden)]
+        biases = {n: scale * n for n in hidden}
+        sizes = {"max_nodes": 48, "max_links": 48}
+        return make_genome(links, hidden=list(hidden), biases=biases, **sizes)
+
+    parts = [range(3, 24), range(3, 40), range(12, 31), range(3, 5)]
+    genomes = stack(*(genome(part, 0.1 * k) for k, part in enumerate(parts, 1)))
+    table = distance_table(config, genomes, genomes)
+    for r in range(len(parts)):
+        one = jax.tree.map(lambda x, r=r: x[r], genomes)
+        pairs = jax.vmap(lambda g, r=one: pair_distance(config, g, r))(genomes)
+        found = table.distances(config, jnp.int32(r))
+        np.testing.assert_allclose(found, pairs, rtol=1e-5, atol=1e-6)
+        assert found[r] == 0 and (np.delete(np.asarray(found), r) > 0).all()
+
+
 def test_neat_python_agrees_on_its_own_genomes():
     neat_python = pytest.importorskip("neat")
     genes = neat_python.genes

@@ -26,7 +26,7 @@ def as_experiment(
 
 
 def _of_problem(
-    problem: Any, inputs: int | None, outputs: int | None, target: float | None
+    problem: Any, inputs: int | None, outputs: int | None, target: Any
 ) -> Experiment:
     if isinstance(problem, Experiment):
         made = problem
@@ -58,7 +58,7 @@ def _of_fitness(
     fitness: Callable[..., Any],
     inputs: int | None,
     outputs: int | None,
-    target: float | None,
+    target: Any,
 ) -> FunctionProblem:
     if inputs is None or outputs is None:
         raise ValueError(
@@ -68,6 +68,6 @@ def _of_fitness(
     return FunctionProblem(
         two_arguments(fitness),
         Layout.spread(inputs, outputs),
-        float("inf") if target is None else target,
+        float("inf") if target is None else float(target),
         name=getattr(fitness, "__name__", "function"),
     )
