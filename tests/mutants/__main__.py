@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import queue
-import random
 import shutil
 import subprocess
 import sys
@@ -72,8 +71,8 @@ def _jobs(arguments: argparse.Namespace) -> list[Job]:
         if arguments.module and subject.module[:-3] not in arguments.module:
             continue
         source = (ROOT / SOURCES / subject.module).read_text(encoding="utf-8")
-        draw = random.Random(f"{arguments.seed} {subject.module}")
-        jobs += [(subject, m) for m in draw_mutants(source, arguments.each, draw)]
+        seed = f"{arguments.seed} {subject.module}"
+        jobs += [(subject, m) for m in draw_mutants(source, arguments.each, seed)]
     return jobs
 
 

@@ -5,7 +5,7 @@
 # cosmic-ray is installed by `make mutants` alone
 
 import ast
-import random
+import hashlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -114,19 +114,30 @@ class Mutant(NamedTuple):
         return f"{self.before} => {self.after}{again}"
 
 
-def draw_mutants(source: str, num: int, draw: random.Random) -> list[Mutant]:
-    """Some mutants of a module, none at the same place as another."""
+def draw_mutants(source: str, num: int, seed: str) -> list[Mutant]:
+    """Some mutants of a module, none at the same place as another.
+
+    Which ones depends on their lines and the seed alone, so that a change elsewhere in
+    the module leaves the others as they are.
+    """
+    lines = source.splitlines()
+
+    def drawn(*what: object) -> str:
+        return hashlib.sha256(repr((seed, *what)).encode()).hexdigest()
+
+    def order(place: Position) -> str:
+        return drawn(lines[place[0][0] - 1], place[0][1], place[1][1])
+
+    mutants: dict[str, Mutant] = {}
     places = _places(source)
-    chosen = draw.sample(sorted(places), len(places))
-    mutants: list[Mutant] = []
-    for place in chosen:
-        operator, number = draw.choice(places[place])
-        mutant = _made(source, operator, number, place[0][0])
+    for place in sorted(places, key=order):
+        faults = sorted(places[place], key=lambda f: drawn(type(f[0]).__name__))
+        mutant = _made(source, *faults[0], place[0][0])
         if mutant is not None:
-            mutants.append(mutant)
+            mutants.setdefault(mutant.name, mutant)
         if len(mutants) == num:
             break
-    return mutants
+    return list(mutants.values())
 
 
 def _places(source: str) -> dict[Position, list[tuple[Operator, int]]]:
