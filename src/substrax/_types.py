@@ -44,6 +44,11 @@ def brief(text: object, most: int = 200) -> str:
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
+def round_up(number: int, least: int) -> int:
+    """The next power of two: sizes that are few, so that little is compiled."""
+    return max(least, 1 << max(0, number - 1).bit_length())
+
+
 def check_whole(**settings: object) -> None:
     """Refuses settings that are no whole numbers, or none of 32 bits."""
     for name, value in settings.items():

@@ -254,7 +254,10 @@ def test_numeric_periods_are_ordered_by_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"target": "ups"}, r"has no column 'ups'. Did you mean 'up'\? It has: month"),
+        (
+            {"target": "ups"},
+            r"no column 'ups' \(did you mean 'up'\?\). It has: month",
+        ),
         ({"features": ["size", "beta"]}, "has no column 'beta'"),
         ({}, r"row 4 of .*panel.csv has no 'value'. Set missing='zero'"),
         ({"missing": "mean"}, "unknown policy 'mean' for missing values"),

@@ -2,13 +2,13 @@
 
 import argparse
 import datetime
-import os
 import shlex
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from .._resources import num_cores
 from ..reproduce import (
     Progress,
     at_a_time,
@@ -29,7 +29,7 @@ def reproduce(arguments: argparse.Namespace) -> int:
         return 0
     plan = load_plan(arguments.name, quick=arguments.quick, seeds=arguments.seeds)
     require_extras()
-    jobs = _cores() if arguments.jobs is None else arguments.jobs
+    jobs = num_cores() if arguments.jobs is None else arguments.jobs
     if jobs < 1:
         raise ValueError(f"--jobs is {jobs}. Choose at least 1.")
     if not arguments.minutes >= 0:
@@ -82,12 +82,6 @@ def _list() -> None:
         print(f"{name:<10} {full.title}")
         print(f"{'':<10} {full.num_runs} runs; --quick: {quick.num_runs}")
     print("\nsubstrax reproduce NAME --quick takes some minutes; --help tells more.")
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _command(arguments: argparse.Namespace) -> str:

@@ -10,7 +10,6 @@ An activation is stored in genomes as its index in `ACTIVATION_NAMES`. The order
 of the file format: new names are appended, none is moved.
 """
 
-import difflib
 from collections.abc import Callable, Sequence
 
 import jax
@@ -18,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from .._suggest import suggest
 from .._types import shown
 
 ACTIVATION_NAMES: tuple[str, ...] = (
@@ -61,10 +61,9 @@ def activation_id(name: str) -> int:
     if canonical in ACTIVATION_NAMES:
         return ACTIVATION_NAMES.index(canonical)
     known = (*ACTIVATION_NAMES, *_ALIASES)
-    close = difflib.get_close_matches(text, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
     raise ValueError(
-        f"unknown activation {shown(name)}: {hint}Known are {', '.join(sorted(known))}."
+        f"unknown activation {shown(name)}{suggest(text, known)}. Known are "
+        f"{', '.join(sorted(known))}."
     )
 
 

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from .._memory import aligned_zeros
 from .._native import Engine, native_array
 from .._resources import Resources
-from .._types import ArrayLike, as_numbers
+from .._types import ArrayLike, as_numbers, round_up
 from ._kernel import TAIL, Language, Points, Tables, run_queries
 from ._native_programs import check_coordinates, check_types, hold_programs
 from ._plan import ACCELERATOR, CPU, Cut, plan_blocks
@@ -38,10 +38,6 @@ _MAX_LEVEL = 50
 T = TypeVar("T")
 
 
-def _round_up(n: int, minimum: int) -> int:
-    return max(minimum, 1 << max(0, n - 1).bit_length())
-
-
 def _pad(array: np.ndarray, length: int) -> np.ndarray:
     padded = aligned_zeros((length, *array.shape[1:]), array.dtype)
     padded[: array.shape[0]] = array
@@ -51,7 +47,7 @@ def _pad(array: np.ndarray, length: int) -> np.ndarray:
 def make_language(programs: Programs, coordinates: tuple[str, ...]) -> Language:
     """What the kernel must be compiled for; sizes are rounded up, to compile rarely."""
     return Language(
-        num_slots=_round_up(programs.max_slots, 16),
+        num_slots=round_up(programs.max_slots, 16),
         coordinates=coordinates,
         activation_ids=programs.activation_ids,
         dialect=programs.dialect,
@@ -61,8 +57,8 @@ def make_language(programs: Programs, coordinates: tuple[str, ...]) -> Language:
 def make_tables(programs: Programs) -> Tables:
     """The programs, padded to bucketed sizes."""
     p = programs
-    rows = _round_up(p.bias.size, 1024)
-    genomes = _round_up(p.num_genomes, 1024)
+    rows = round_up(p.bias.size, 1024)
+    genomes = round_up(p.num_genomes, 1024)
     return Tables(
         _pad(np.column_stack([p.source, p.activation]), rows),
         _pad(np.column_stack([p.weight, p.bias]), rows),

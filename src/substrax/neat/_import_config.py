@@ -1,13 +1,13 @@
 """neat-python's INI files as `NEATConfig`, with a message for what does not fit."""
 
 import configparser
-import difflib
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from .._documents import read_text
+from .._suggest import suggest
 from .._types import brief, check_finite, check_whole, shown
 from ..cppn import activation_id
 from ._config import (
@@ -349,12 +349,10 @@ def _unknown(reader: _Reader) -> None:
         for name in reader.parser.options(section):
             if (section, name) in reader.seen:
                 continue
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
             value = reader.parser.get(section, name)
             reader.messages.append(
                 f"[{section}] {name} = {brief(value)}: neat-python has no such "
-                f"option, and neither have we; it is ignored.{hint}"
+                f"option, and neither have we; it is ignored{suggest(name, known)}."
             )
 
 

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from .._memory import show_bytes
 from .._native import Engine, native_array
 from .._resources import Resources
-from .._types import ArrayLike, as_numbers, check_counts
+from .._types import ArrayLike, as_numbers, check_counts, round_up
 from ._check import check_networks, check_steps, hold_networks, secured
 from ._networks import Networks
 from ._plan import (
@@ -24,7 +24,6 @@ from ._plan import (
     functions_of,
     groups_of,
     make_plan,
-    round_up,
     settle,
 )
 

@@ -16,6 +16,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from .._memory import show_bytes
+from .._types import round_up
 from ..cppn import Dialect, activation_functions
 from ._networks import Networks
 
@@ -160,10 +161,6 @@ def advance(
     return lax.fori_loop(0, steps, step, state)
 
 
-def round_up(n: int, minimum: int) -> int:
-    return max(minimum, 1 << max(0, n - 1).bit_length())
-
-
 class Capacity(NamedTuple):
     """How large plans are: each size is a kernel to compile, so they are all alike.
 
@@ -194,7 +191,7 @@ def capacity_for(networks: Networks, budget: int) -> Capacity:
     num_nodes = int(networks.num_nodes.max(initial=0))
     num_links = int(networks.num_links.max(initial=0))
     num_ranks = int(networks.node_rank.max(initial=0)) + 1
-    few = 1 << max(len(networks) - 1, 0).bit_length()
+    few = round_up(len(networks), 1)
     capacity = Capacity(networks=min(few, Capacity().networks))
     while capacity.ranks <= num_ranks:
         capacity = capacity._replace(ranks=4 * capacity.ranks, links=4 * capacity.links)

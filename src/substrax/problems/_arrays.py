@@ -205,6 +205,9 @@ class ArrayProblem(AbstractProblem):
             networks, inputs, targets, self.loss, self.chunk_size, resources
         )
 
+    def samples(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.inputs, self.targets
+
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)
         result = self._losses(network, self.inputs, self.targets, "")

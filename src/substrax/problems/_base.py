@@ -63,6 +63,10 @@ class AbstractProblem(abc.ABC):
     def measures(self, network: Networks) -> dict[str, float]:
         """What else can be said about one network: accuracy, test AUC and the like."""
 
+    def samples(self) -> "tuple[np.ndarray, np.ndarray] | None":
+        """Inputs and what should come out, a row each, if the problem is a data set."""
+        return None
+
     def data_digest(self) -> dict[str, str]:
         """What a fitness depends on that the fields do not tell, such as the content of
         a file: digests by name. A run is not continued when they have changed."""

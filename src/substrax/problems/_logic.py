@@ -60,11 +60,14 @@ class XOR(AbstractProblem):
     ) -> Float[np.ndarray, " networks"]:
         del key
         check_networks(self, networks)
-        return 1.0 - mean_loss(networks, *_truth_table(2), squared, _ALL, resources)
+        return 1.0 - mean_loss(networks, *self.samples(), squared, _ALL, resources)
+
+    def samples(self) -> tuple[np.ndarray, np.ndarray]:
+        return _truth_table(2)
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)
-        wrong = mean_loss(network, *_truth_table(2), misclassified, _ALL)
+        wrong = mean_loss(network, *self.samples(), misclassified, _ALL)
         return {"accuracy": 1.0 - float(wrong[0])}
 
 
@@ -113,11 +116,12 @@ class Parity(AbstractProblem):
     ) -> Float[np.ndarray, " networks"]:
         del key
         check_networks(self, networks)
-        table = _truth_table(self.num_bits)
-        return 1.0 - mean_loss(networks, *table, squared, _ALL, resources)
+        return 1.0 - mean_loss(networks, *self.samples(), squared, _ALL, resources)
+
+    def samples(self) -> tuple[np.ndarray, np.ndarray]:
+        return _truth_table(self.num_bits)
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)
-        table = _truth_table(self.num_bits)
-        wrong = mean_loss(network, *table, misclassified, _ALL)
+        wrong = mean_loss(network, *self.samples(), misclassified, _ALL)
         return {"accuracy": 1.0 - float(wrong[0])}

@@ -2,7 +2,6 @@
 
 import collections
 import csv
-import difflib
 import os
 from collections.abc import Collection
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._suggest import suggest
 from .._types import brief, shown
 
 _NOTHING = {"", "na", "n/a", "nan", "null", "none", "."}
@@ -61,15 +61,14 @@ def _check_names(path: Path, names: list[str], wanted: Collection[str]) -> None:
         raise ValueError(f"{path} has two columns named {shown(twice[0])}; rename one.")
     for name in wanted:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = suggest(name, names)
             listed = ", ".join(brief(name, 60) for name in names[:12]) + (
                 ", ..." if len(names) > 12 else ""
             )
             if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-                hint = " Fields of a CSV file must be separated by commas."
+                hint = " (fields of a CSV file must be separated by commas)"
             raise ValueError(
-                f"{path} has no column {shown(name)}.{hint} It has: {listed}."
+                f"{path} has no column {shown(name)}{hint}. It has: {listed}."
             )
 
 

@@ -12,7 +12,7 @@ from ..config import Experiment
 from ..decoders import AbstractDecoder
 from ..evolution import Best, RunDirectory, StopReason
 from ..network import Networks, evaluate
-from ..problems import XOR, AbstractProblem, ArrayProblem, Parity
+from ..problems import AbstractProblem
 
 _MAX_ROWS = 32
 """Rows of a truth table that a reader looks at."""
@@ -135,16 +135,10 @@ class TruthTable:
 
 def truth_table(problem: AbstractProblem, network: Networks) -> TruthTable | None:
     """The truth table of a network, if the problem is small enough to have one."""
-    if isinstance(problem, XOR | Parity):
-        num_bits = problem.num_inputs - 1
-        rows = np.arange(1 << num_bits)
-        bits = (rows[:, None] >> np.arange(num_bits)[::-1]) & 1
-        inputs = np.column_stack([bits, np.ones(len(rows))]).astype(np.float64)
-        targets = (bits.sum(axis=1) % 2).astype(np.float64)[:, None]
-    elif isinstance(problem, ArrayProblem):
-        inputs, targets = problem.inputs, problem.targets
-    else:
+    samples = problem.samples()
+    if samples is None:
         return None
+    inputs, targets = samples
     if len(inputs) > _MAX_ROWS or inputs.shape[1] + targets.shape[1] > 12:
         return None
     outputs = evaluate(network, inputs.astype(network.dtype))[0]

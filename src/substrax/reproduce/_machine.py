@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .._resources import num_cores
+
 PACKAGES = (
     "substrax", "jax", "jaxlib", "numpy", "scipy", "statsmodels", "neat-python",
     "multineat", "scikit-learn", "pureples", "tensorneat",
@@ -41,11 +43,7 @@ def _version(package: str) -> str | None:
 
 def machine_facts() -> dict[str, Any]:
     """Processor, cores, memory, system, versions and date; JAX is not started."""
-    cores = (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count()
-    )
+    cores = num_cores()
     versions = {name: _version(name) for name in PACKAGES}
     return {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),

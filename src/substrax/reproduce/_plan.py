@@ -31,9 +31,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from .._suggest import suggest
 from ..config import Experiment, load_experiment
 from ._extras import has_pureples
-from ._toml_check import check_keys, read_toml, suggestion
+from ._toml_check import check_keys, read_toml
 
 KINDS = ("evolve", "quadtree", "pureples", "positions")
 PAGES = ("rates", "time", "runtime", "comparison", "solving", "panel", "positions")
@@ -196,7 +197,7 @@ def load_plan(
         if path.suffix != ".toml":
             raise ValueError(
                 f"there is nothing to reproduce called {os.fspath(name)!r}"
-                f"{suggestion(os.fspath(name), builtin)}. Known are "
+                f"{suggest(os.fspath(name), builtin)}. Known are "
                 f"{', '.join(builtin)}; or give a TOML file."
             )
         try:
@@ -230,7 +231,7 @@ def plan_from_toml(
     if table["page"] not in PAGES:
         raise ValueError(
             f"plan {name!r}: there is no page {table['page']!r}"
-            f"{suggestion(table['page'], PAGES)}. Choose one of {', '.join(PAGES)}."
+            f"{suggest(table['page'], PAGES)}. Choose one of {', '.join(PAGES)}."
         )
     if seeds is not None and seeds < 1:
         raise ValueError(f"seeds is {seeds}. Choose at least 1.")

@@ -1,9 +1,10 @@
 """Reading a plan's TOML: unknown keys and missing ones are named."""
 
-import difflib
 import tomllib
 from collections.abc import Collection, Mapping
 from typing import Any
+
+from .._suggest import suggest
 
 
 def read_toml(text: str, name: str) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def check_keys(
     for key in table:
         if key not in known:
             raise ValueError(
-                f"{where}: there is no key {key!r}{suggestion(key, known)}. Known are "
+                f"{where}: there is no key {key!r}{suggest(key, known)}. Known are "
                 f"{', '.join(sorted(known))}."
             )
     for key in sorted(needed - table.keys()):
@@ -29,9 +30,3 @@ def check_keys(
     for key, value in table.items():
         if key.startswith("is_") and not isinstance(value, bool):
             raise ValueError(f"{where}: {key} is {value!r}. Say true or false.")
-
-
-def suggestion(name: str, known: Collection[str]) -> str:
-    """What was perhaps meant, ready to stand in a sentence."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f" (did you mean {close[0]!r}?)" if close else ""

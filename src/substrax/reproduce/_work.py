@@ -20,6 +20,7 @@ from typing import Any
 import jax
 
 from .._files import write_atomically
+from .._resources import num_cores
 from ..config import Experiment
 from ._evolution import RUN, evolution_facts, peak_mebibytes, run_evolution
 from ._work_samples import work_positions, work_quadtree
@@ -47,9 +48,7 @@ def work(directory: str | os.PathLike[str], started: float | None = None) -> Non
         "whole_seconds": None if started is None else time.perf_counter() - started,
         "others": _others_share(others, began),
         "source": _source_hash(),
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
+        "cores": num_cores(),
         "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "jax": jax.__version__,
         "python": platform.python_version(),
