@@ -131,6 +131,8 @@ def test_mistakes_are_told_before_anything_is_written(
         (own.fitness, {"inputs": 2, "outputs": 1}),
         (own.Links(2), {}),
         (XOR(), {}),
+        ((X, Y), {}),
+        ((X, X), {"max_links": 64}),
         ("tests.front.own:make", {"wanted": 1.5}),
     ],
 )
@@ -148,16 +150,43 @@ def test_a_run_from_python_is_as_good_as_any(tmp_path, capsys, problem, sizes):
     assert experiment.values == more.experiment.values
 
 
-def test_a_problem_without_a_name_goes_on_where_it_is(tmp_path, capsys):
+def test_data_move_with_their_run(tmp_path):
     run = evolve((X, Y), directory=tmp_path / "run")
+    assert run.directory is not None
+    moved = run.directory.rename(tmp_path / "moved")
+    more = sx.resume(moved, generations=5)
+    np.testing.assert_array_equal(more.best(X), evolve((X, Y), generations=5).best(X))
+    assert more.best.predict(X)[0] in ("left", "right")
+    assert more.report().exists()
+    data = bytearray((moved / "data.safetensors").read_bytes())
+    data[-1] ^= 1
+    (moved / "data.safetensors").write_bytes(bytes(data))
+    with pytest.raises(ValueError, match="its checksum is wrong"):
+        sx.resume(moved, generations=6)
+
+
+def test_data_of_somebody_else_are_not_overwritten(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "data.safetensors").write_bytes(b"mine")
+    with pytest.raises(ValueError, match=r"it holds data\.safetensors"):
+        evolve((X, Y), directory=tmp_path / "run")
+    assert (tmp_path / "run" / "data.safetensors").read_bytes() == b"mine"
+    # what a process left that was killed while it made the directory
+    (tmp_path / "run" / ".lock").touch()
+    assert evolve((X, Y), directory=tmp_path / "run").generations == 3
+
+
+def test_a_problem_without_a_name_goes_on_where_it_is(tmp_path, capsys):
+    X_and_loss = sx.ArrayProblem(X, X[:, 0], loss=lambda y, t: ((y - t) ** 4).mean(2))
+    run = evolve(X_and_loss, directory=tmp_path / "run")
     assert main(["resume", str(run.directory), "--generations", "5"]) == 2
     assert "exists only in the Python program" in capsys.readouterr().err
     assert main(["show", str(run.directory)]) == 0
-    more = sx.resume(tmp_path / "run", problem=run.experiment.problem, generations=5)
-    whole = evolve((X, Y), generations=5)
+    more = sx.resume(tmp_path / "run", problem=X_and_loss, generations=5)
+    whole = evolve(X_and_loss, generations=5)
     np.testing.assert_array_equal(more.best(X), whole.best(X))
     with pytest.raises(ValueError, match=r"problem\..* now"):
-        other = sx.data_problem(X + 1, Y)
+        other = sx.ArrayProblem(X + 1, X[:, 0], loss=X_and_loss.loss)
         sx.resume(tmp_path / "run", problem=other, generations=6)
     assert more.report().exists()
 

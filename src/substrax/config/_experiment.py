@@ -3,10 +3,12 @@
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from .._documents import parse_toml
+from .._files import Piece
 from .._resources import Progress
 from .._suggest import suggest
 from .._types import shown
@@ -22,10 +24,10 @@ from ..evolution import (
 from ..experiments import is_own, read_experiment
 from ..methods import METHODS, AbstractMethod
 from ..neat import NEAT, GenomeData, NEATConfig
-from ..problems import PROBLEMS, AbstractProblem
+from ..problems import PROBLEMS, AbstractProblem, ArrayProblem, arrays_pieces
 from . import _schema
 from ._build import build_config, build_neat, genome_activations
-from ._own import IN_PYTHON, absolute, named, own_problem
+from ._own import ARRAYS, IN_PYTHON, absolute, named, own_problem
 from ._schema import CHANGEABLE, DEFAULT_METHOD, DEFAULT_PRESET, RunSettings
 from ._settings import Setting
 from ._start import StartSettings, given_settings, is_place, read_file
@@ -78,15 +80,22 @@ class Experiment:
     """What was said, as opposed to what followed from it."""
     own: AbstractProblem | None = None
     """The problem, if it was given as an object."""
+    folder: Path = Path()
+    """What paths of data sets are relative to."""
 
     @property
     def problem_name(self) -> str:
         return self.values["problem.name"]
 
     @property
+    def is_in_python(self) -> bool:
+        """Whether its problem exists in one program only."""
+        return self.problem_name == IN_PYTHON
+
+    @property
     def is_elsewhere(self) -> bool:
-        """Whether its problem exists in another program only, and cannot be made."""
-        return self.problem_name == IN_PYTHON and self.own is None
+        """Whether that is another program, so that it cannot be made."""
+        return self.is_in_python and self.own is None
 
     @property
     def preset(self) -> str:
@@ -125,7 +134,10 @@ class Experiment:
                 "class that lies in a file would have been found again."
             )
         problem = own_problem(name).make if is_own(name) else PROBLEMS[name]
-        return _section_errors("problem", problem, self._section("problem"))
+        settings = self._section("problem")
+        if name == ARRAYS:
+            settings["path"] = self.folder / settings["path"]
+        return _section_errors("problem", problem, settings)
 
     def _section(self, name: str) -> dict[str, Any]:
         """The settings of a section, without the name of the thing itself."""
@@ -181,7 +193,7 @@ class Experiment:
                 for method in METHODS:  # what is said now is meant for all of them
                     name = full.removeprefix("method.")
                     given.pop(f"method.{method}.{name}", None)
-        return _resolve(self.name, given, own)
+        return _resolve(self.name, given, own, self.folder)
 
     def with_method(self, method: str | AbstractMethod) -> "Experiment":
         """The same with another method: by name, or with all of its settings."""
@@ -201,7 +213,18 @@ class Experiment:
         name, values = named(problem)
         given = {k: v for k, v in self.given.items() if not k.startswith("problem.")}
         given |= {"problem.name": name, **values}
-        return _resolve(self.name, given, problem)
+        return _resolve(self.name, given, problem, self.folder)
+
+    def with_data(self) -> tuple["Experiment", Iterator[Piece] | None]:
+        """The same for a run directory that has the data set in it, and its content;
+        None if the problem is no data set, or can be found by its name."""
+        pieces = None
+        if self.is_in_python and isinstance(self.own, ArrayProblem):
+            pieces = arrays_pieces(self.own)
+        if pieces is None:
+            return self, None
+        given = {**self.given, "problem.name": ARRAYS}
+        return _resolve(self.name, given, self.own, self.folder), pieces
 
     def build(self) -> Parts:
         """The objects, made once. Nothing is compiled."""
@@ -352,7 +375,10 @@ def _full_key(
 
 
 def _resolve(
-    name: str, given: Mapping[str, Any], own: AbstractProblem | None = None
+    name: str,
+    given: Mapping[str, Any],
+    own: AbstractProblem | None = None,
+    folder: Path = Path(),
 ) -> Experiment:
     """Gives every setting its value, from what was said and what the rest implies."""
     names = _names(given)
@@ -386,7 +412,7 @@ def _resolve(
     description = Setting("description", str, "").understand(
         given.get("description", "")
     )
-    return Experiment(name, description, values, dict(given), own)
+    return Experiment(name, description, values, dict(given), own, folder)
 
 
 def _read_start(place: str) -> dict[str, Any]:
@@ -437,4 +463,5 @@ def load_run(directory: str | os.PathLike[str]) -> tuple[Experiment, RunDirector
             f"{run.path} has no config.toml: its run was started from Python, by "
             "evolve(), and can be continued or looked at from there."
         )
-    return Experiment.from_toml(text, name=str(run.path / "config.toml")), run
+    experiment = Experiment.from_toml(text, name=str(run.path / "config.toml"))
+    return dataclasses.replace(experiment, folder=run.path.absolute()), run

@@ -19,11 +19,15 @@ import numpy as np
 
 from .._suggest import suggest
 from .._types import brief, shown
-from ..problems import PROBLEMS, AbstractProblem, FunctionProblem
+from ..evolution import DATA
+from ..problems import PROBLEMS, AbstractProblem, FunctionProblem, read_arrays
 from ..substrate import Layout
 from ._settings import Setting, setting_of
 
 SEPARATOR = ":"
+
+ARRAYS = "arrays"
+"""The name of a data set that lies in a file of ours."""
 
 IN_PYTHON = "python"
 """The name of a problem that cannot be named: it exists in one program only."""
@@ -54,6 +58,9 @@ def own_problem(name: str) -> OwnProblem:
     are the settings), or a fitness: a JAX function of a network, or of a network and a
     key. The last takes the settings `inputs`, `outputs` and `target`.
     """
+    if name == ARRAYS:
+        key = "problem.path"
+        return OwnProblem(read_arrays, {key: Setting(key, str, DATA)}, {})
     found = _find(name)
     if isinstance(found, AbstractProblem):
         return OwnProblem(lambda: found, {}, found.suggested)

@@ -7,6 +7,7 @@ from ._checkpoint import DamagedRunError as DamagedRunError
 from ._checks import check_limits as check_limits
 from ._checks import check_memory as check_memory
 from ._diagnosis import diagnose as diagnose
+from ._directory import DATA as DATA
 from ._directory import RunDirectory as RunDirectory
 from ._lock import RunLockedError as RunLockedError
 from ._lock import lock as lock

@@ -1,6 +1,7 @@
 """The directory of a run: what is in it, and how it stays whole.
 
     config.toml      the resolved configuration, if the run has one
+    data.safetensors the data set of the problem, if it was given as arrays
     run.json         seed, versions, device, start; why it stopped, once it has
     metrics.jsonl    one line for each generation
     checkpoints/     the state after the last two checkpoints
@@ -15,13 +16,14 @@ the run stands; metrics behind it are cut off, and the best files are made anew 
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from .._documents import read_text
 from .._files import (
+    Piece,
     is_temporary_of,
     refuse_links,
     remove_temporaries,
@@ -49,7 +51,8 @@ State = TypeVar("State")
 FACTS, CONFIG, METRICS = "run.json", "config.toml", "metrics.jsonl"
 BEST, BEST_ARRAYS = "best.json", "best.safetensors"
 LOCK, CHECKPOINTS, SCRATCH, REPORT = ".lock", "checkpoints", "scratch", "report"
-FILES = (FACTS, CONFIG, METRICS, BEST, BEST_ARRAYS)
+DATA = "data.safetensors"
+FILES = (FACTS, CONFIG, METRICS, BEST, BEST_ARRAYS, DATA)
 _TEMPORARY_OF = re.compile("|".join(map(re.escape, FILES)))
 
 _log = logging.getLogger("substrax")
@@ -75,19 +78,26 @@ class RunDirectory:
 
     @staticmethod
     def create(
-        path: str | os.PathLike[str], *, seed: int, config_text: str = ""
+        path: str | os.PathLike[str],
+        *,
+        seed: int,
+        config_text: str = "",
+        data: Iterable[Piece] | None = None,
     ) -> "RunDirectory":
         """Makes the directory of a new run.
 
-        One that holds a run, or anything else, is refused.
+        One that holds a run, or anything else, is refused. `data` is the content of
+        `data.safetensors`, piece by piece.
         """
         folder = Path(path)
         check_unused(folder)
-        refuse_links(folder / name for name in (LOCK, CHECKPOINTS, CONFIG))
+        refuse_links(folder / name for name in (LOCK, CHECKPOINTS, CONFIG, DATA))
         folder.mkdir(parents=True, exist_ok=True)
         (folder / CHECKPOINTS).mkdir(exist_ok=True)
         with lock(folder / LOCK):
             check_unused(folder)
+            if data is not None:
+                write_atomically(folder / DATA, data)
             if config_text:
                 write_atomically(folder / CONFIG, config_text)
             # written last: what has this file is a run
@@ -287,8 +297,10 @@ def check_unused(folder: Path) -> None:
         )
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file. Choose another directory with --out.")
-    ours = {LOCK, CHECKPOINTS, CONFIG}
-    others = {p.name for p in folder.iterdir()} - ours if folder.exists() else set()
+    names = {p.name for p in folder.iterdir()} if folder.exists() else set()
+    # Data beside a lock are those of a run that was killed while it was made; alone
+    # they are somebody's.
+    others = names - {LOCK, CHECKPOINTS, CONFIG, *([DATA] if LOCK in names else [])}
     others = {name for name in others if not is_temporary_of(name, _TEMPORARY_OF)}
     if others:
         raise ValueError(

@@ -25,8 +25,9 @@ def builtin_experiments() -> dict[str, str]:
 
 
 def is_own(name: str) -> bool:
-    """Whether a name leads to somebody's own problem: `module:name`, `file.py:name`."""
-    return ":" in name and not name.endswith(".toml")
+    """Whether a name leads to somebody's own problem: `module:name`, `file.py:name`, or
+    `arrays`, data in a file."""
+    return name == "arrays" or (":" in name and not name.endswith(".toml"))
 
 
 def read_experiment(name_or_path: str | os.PathLike[str]) -> tuple[str, str]:

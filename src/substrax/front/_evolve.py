@@ -77,8 +77,12 @@ def evolve(
     experiment.check()  # whatever is wrong is said before a directory is made
     place = None
     if directory is not None:
+        experiment, data = experiment.with_data()
         place = RunDirectory.create(
-            directory, seed=experiment.run.seed, config_text=experiment.to_toml()
+            directory,
+            seed=experiment.run.seed,
+            config_text=experiment.to_toml(),
+            data=data,
         )
     return _go(experiment, place, callbacks, progress)
 

@@ -1,6 +1,8 @@
 """Problems: networks to fitness. Ten built in, and three doors for your own."""
 
 from ._arrays import ArrayProblem as ArrayProblem
+from ._arrays_file import arrays_pieces as arrays_pieces
+from ._arrays_file import read_arrays as read_arrays
 from ._base import AbstractProblem as AbstractProblem
 from ._cartpole import CartPole as CartPole
 from ._data import data_problem as data_problem

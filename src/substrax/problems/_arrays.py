@@ -1,6 +1,7 @@
 """The first door for a user's own problem: arrays."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float, Key
@@ -188,6 +189,15 @@ class ArrayProblem(AbstractProblem):
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
+
+    @staticmethod
+    def of_prepared(
+        X: np.ndarray, y: np.ndarray, preparation: Preparation, **options: Any
+    ) -> "ArrayProblem":
+        """A problem of rows that were prepared already; options are as above."""
+        problem = ArrayProblem(X, y, **options)
+        object.__setattr__(problem, "preparation", preparation)
+        return problem
 
     def fitness(
         self,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..config import Experiment
+from ..config import Experiment, load_run
 from ..decoders import AbstractDecoder
 from ..evolution import Best, RunDirectory, StopReason
 from ..network import Networks, evaluate
@@ -49,7 +49,7 @@ class Run:
         text = run.config_text()
         experiment = None
         if text:
-            experiment = Experiment.from_toml(text, name=str(run.path / "config.toml"))
+            experiment, _ = load_run(run.path)
             if problem is not None:
                 experiment = experiment.with_problem(problem)
             if not experiment.is_elsewhere:
