@@ -29,9 +29,9 @@ OF_RULES = tuple(
 def _rules() -> list[Subject]:
     tests = {
         "_emr": ("test_settings", "test_strategies", "test_oracle"),
-        "_es": ("test_settings", "test_strategies", "test_oracle"),
+        "_es": ("test_sums", "test_settings", "test_strategies", "test_oracle"),
         "_wiring": ("test_strategies", "test_connections", "test_oracle"),
-        "_pairs": ("test_strategies", "test_connections", "test_oracle"),
+        "_pairs": ("test_sums", "test_strategies", "test_connections", "test_oracle"),
         "_connections": ("test_connections", "test_strategies", "test_oracle"),
         "_fields": ("test_activity", "test_strategies", "test_oracle"),
         "_activity": ("test_activity", "test_strategies", "test_oracle"),
