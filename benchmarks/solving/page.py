@@ -39,7 +39,7 @@ docs/results/solving.parquet` takes them for done. Seeds are 0 to 29, or 0 to 9 
 peers that take a quarter of an hour for a run; settings were chosen with seeds from
 1000 on. Generations, counted from 0, and evaluations are medians over the runs that
 solved it; fitness, measures and times are medians over all runs. Intervals are
-Wilson's, of 95 %. Each run had one of two cores, more or less: times are rough. A row
+Wilson's, of 95 %. Times are those of one core, and rough. A row
 with fewer runs is not complete, and a peer without a row has not been run.
 
 Genomes of peers are their own, and so is what becomes of them; their networks are
