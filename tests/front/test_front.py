@@ -56,6 +56,7 @@ def test_the_names_are_there_and_nothing_else_is_imported():
         (XOR(), {}),
         (own.made, {}),
         (own.Links(2), {}),
+        (own.Links, {}),
         ("xor", {}),
         (f"{HERE}:fitness", {"inputs": 2, "outputs": 1}),
         (f"{HERE}:made", {}),

@@ -138,8 +138,9 @@ def test_numbers_are_scaled_back() -> None:
     ("features", "answers", "said"),
     [
         (X, ["a"] * 20, "all labels are 'a'"),
-        ([["a"], ["b"]], [0, 1], "data must be numbers"),
-        (X, np.full((20, 2), "a"), "data must be numbers"),
+        ([["a"], ["b"]], [0, 1], "X must be numbers"),
+        (X, np.full((20, 2), "a"), "y must be numbers"),
+        ([[1.0], [np.nan]], [0, 1], r"X\[1, 0\] is nan"),
         (X[:5], np.zeros(20), "X has 5 samples"),
     ],
 )

@@ -39,6 +39,8 @@ def _of_problem(
         made = Experiment.of(problem)
     elif isinstance(problem, tuple | list) and len(problem) == 2:
         made = Experiment.of(data_problem(*problem))
+    elif isinstance(problem, type) and issubclass(problem, AbstractProblem):
+        made = Experiment.of(problem())
     elif callable(problem):
         return Experiment.of(_of_fitness(problem, inputs, outputs, target))
     else:

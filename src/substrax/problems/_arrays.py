@@ -36,13 +36,17 @@ def _matrix(name: str, values: ArrayLike) -> Float[np.ndarray, "rows columns"]:
             f"{name} needs the shape (samples, columns), or (samples,) for one column; "
             f"it has {np.shape(values)}."
         )
+    check_all_finite(name, array)
+    return array
+
+
+def check_all_finite(name: str, array: Float[np.ndarray, "rows columns"]) -> None:
     if not np.isfinite(array).all():
         row, column = np.argwhere(~np.isfinite(array))[0]
         raise ValueError(
             f"{name}[{row}, {column}] is {array[row, column]}: networks cannot take "
             "that. Fill in or drop missing values first."
         )
-    return array
 
 
 def _pair(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._types import ArrayLike, shown
-from ._arrays import ArrayProblem
+from ._arrays import ArrayProblem, check_all_finite
 from ._preparation import Label, Preparation
 
 _MAX_CLASSES = 20
@@ -32,7 +32,7 @@ def data_problem(
     rows = np.asarray(X)
     if rows.ndim == 1:
         rows = rows[:, None]
-    rows = _numbers(rows)
+    rows = _numbers("X", rows)
     answers = np.asarray(y)
     if answers.ndim == 2 and answers.shape[1] == 1:
         answers = answers[:, 0]
@@ -53,7 +53,7 @@ def data_problem(
         preparation = Preparation(True, shift, scale, classes=labels)
         suggested: dict[str, object] = {"output_activation": "sigmoid"}
     else:
-        values = _numbers(answers[:, None] if answers.ndim == 1 else answers)
+        values = _numbers("y", answers[:, None] if answers.ndim == 1 else answers)
         output_shift, output_scale = _moments(values)
         targets = (values - output_shift) / output_scale
         preparation = Preparation(True, shift, scale, output_shift, output_scale)
@@ -70,14 +70,16 @@ def _has_labels(answers: np.ndarray) -> bool:
     return answers.dtype.kind in "bOUST"
 
 
-def _numbers(values: np.ndarray) -> np.ndarray:
+def _numbers(name: str, values: np.ndarray) -> np.ndarray:
     try:
-        return values.astype(np.float64)
+        numbers = values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"data must be numbers ({error}). Give columns of texts as numbers, one "
+            f"{name} must be numbers ({error}). Give columns of texts as numbers, one "
             "for each value (0 or 1)."
         ) from None
+    check_all_finite(name, numbers)
+    return numbers
 
 
 def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
