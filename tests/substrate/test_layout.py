@@ -95,3 +95,8 @@ def test_a_layout_keeps_its_own_copy() -> None:
     layout = Layout(inputs, [[0.0, 1.0]])
     inputs[0, 0] = 7.0
     assert layout.inputs.tolist() == [[0.0, -1.0]]
+
+
+def test_a_line_has_as_many_points_as_there_can_be() -> None:
+    with pytest.raises(ValueError, match="num must lie between"):
+        line(2**40, 0.0)
