@@ -158,6 +158,9 @@ def test_data_move_with_their_run(tmp_path):
     more = sx.resume(moved, generations=5)
     np.testing.assert_array_equal(more.best(X), evolve((X, Y), generations=5).best(X))
     assert more.best.predict(X)[0] in ("left", "right")
+    config = (moved / "config.toml").read_text()
+    sx.resume(moved, problem=run.experiment.problem)
+    assert (moved / "config.toml").read_text() == config  # which names its data
     assert more.report().exists()
     data = bytearray((moved / "data.safetensors").read_bytes())
     data[-1] ^= 1

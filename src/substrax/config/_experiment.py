@@ -208,13 +208,6 @@ class Experiment:
         settings = {f"method.{name}": value for name, value in values.items()}
         return self.with_settings({"method.name": method.name, **settings})
 
-    def with_problem(self, problem: AbstractProblem) -> "Experiment":
-        """The same with a problem that is there already."""
-        name, values = named(problem)
-        given = {k: v for k, v in self.given.items() if not k.startswith("problem.")}
-        given |= {"problem.name": name, **values}
-        return _resolve(self.name, given, problem, self.folder)
-
     def with_data(self) -> tuple["Experiment", Iterator[Piece] | None]:
         """The same for a run directory that has the data set in it, and its content;
         None if the problem is no data set, or can be found by its name."""

@@ -1,6 +1,7 @@
 """One call from a problem to networks."""
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -107,7 +108,7 @@ def resume(
     """
     recorded, place = load_run(directory)
     if problem is not None:
-        recorded = recorded.with_problem(problem)
+        recorded = dataclasses.replace(recorded, own=problem)
     experiment = recorded.with_settings(settings)
     experiment.check_continues(recorded)
     experiment.check()

@@ -51,7 +51,7 @@ class Run:
         if text:
             experiment, _ = load_run(run.path)
             if problem is not None:
-                experiment = experiment.with_problem(problem)
+                experiment = dataclasses.replace(experiment, own=problem)
             if not experiment.is_elsewhere:
                 parts = experiment.build()
                 decoder, problem = decoder or parts.decoder, parts.problem
