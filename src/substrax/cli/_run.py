@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..config import Experiment, load_experiment, load_run
 from ..evolution import Result, RunDirectory, StopReason
-from ..front import json_display, make_display, quiet_display
+from ..front import JSONLines, Silent, make_display
 from ._inspect import summary_lines, write_report_at
 from ._interruption import Interruption
 
@@ -56,9 +56,9 @@ def _go(
 ) -> int:
     interruption = Interruption(directory.path)
     if arguments.quiet:
-        display = quiet_display()
+        display = Silent()
     elif arguments.json:
-        display = json_display()
+        display = JSONLines()
     else:
         display = make_display(experiment, directory.path)
     try:

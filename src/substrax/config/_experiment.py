@@ -97,11 +97,6 @@ class Experiment:
         """Whether that is another program, so that it cannot be made."""
         return self.is_in_python and self.own is None
 
-    @property
-    def preset(self) -> str:
-        """The preset of NEAT that it starts from."""
-        return self.values["neat.preset"]
-
     @functools.cached_property
     def run(self) -> RunSettings:
         return _section_errors("run", RunSettings, self._section("run"))
@@ -149,13 +144,10 @@ class Experiment:
         }
 
     @staticmethod
-    def of(
-        problem: AbstractProblem, settings: Mapping[str, Any] | None = None
-    ) -> "Experiment":
+    def of(problem: AbstractProblem) -> "Experiment":
         """An experiment for a problem that is there already."""
         name, values = named(problem)
-        given = {"problem.name": name, **values}
-        return _resolve(problem.name, given, problem).with_settings(settings or {})
+        return _resolve(problem.name, {"problem.name": name, **values}, problem)
 
     @staticmethod
     def from_toml(text: str, *, name: str = "experiment") -> "Experiment":

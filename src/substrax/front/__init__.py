@@ -1,8 +1,8 @@
 """The front door: from a function, arrays or a name to networks, in one call."""
 
-from ._display import json_display as json_display
+from ._display import JSONLines as JSONLines
+from ._display import Silent as Silent
 from ._display import make_display as make_display
-from ._display import quiet_display as quiet_display
 from ._evolve import evolve as evolve
 from ._evolve import load as load
 from ._evolve import resume as resume

@@ -20,11 +20,11 @@ _LINE_EVERY = 10
 _LINE_SECONDS = 10.0
 
 
-class _Silent:
+class Silent:
     """Shows nothing. A display is entered before a run, told of each generation, and
     left after it."""
 
-    def __enter__(self) -> "_Silent":
+    def __enter__(self) -> "Silent":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -37,7 +37,7 @@ class _Silent:
         return None
 
 
-class _JSONLines(_Silent):
+class JSONLines(Silent):
     """A JSON object for each generation."""
 
     def update(self, record: GenerationRecord) -> None:
@@ -104,7 +104,7 @@ def _progress_line(progress: Progress) -> str:
     return f"{done}, {found}, {_duration(progress.seconds)}; still to go: {rest}"
 
 
-class _PlainLines(_Silent):
+class _PlainLines(Silent):
     """Lines for a file or a pipe: where something improved, and now and then."""
 
     def __init__(self, experiment: Experiment, directory: Path | None) -> None:
@@ -292,19 +292,9 @@ def is_notebook() -> bool:
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
-def quiet_display() -> _Silent:
-    """Nothing."""
-    return _Silent()
-
-
-def json_display() -> _Silent:
-    """JSON, a line for each generation."""
-    return _JSONLines()
-
-
 def make_display(
     experiment: Experiment, directory: Path | None, *, has_lines: bool = True
-) -> "_Silent | _Live":
+) -> "Silent | _Live":
     """The display that fits: in a notebook, live on a terminal, or lines elsewhere.
 
     Without `has_lines`, nothing elsewhere.
@@ -313,4 +303,4 @@ def make_display(
         return _Notebook(experiment, directory)
     if sys.stdout.isatty():
         return _Live(experiment, directory)
-    return _PlainLines(experiment, directory) if has_lines else _Silent()
+    return _PlainLines(experiment, directory) if has_lines else Silent()

@@ -16,7 +16,6 @@ from ._layout import Layout as Layout
 from ._layout import line as line
 from ._layout import normalise as normalise
 from ._layout import rectangle as rectangle
-from ._registry import RULES as RULES
 from ._rule import STRATEGIES as STRATEGIES
 from ._rule import AbstractRule as AbstractRule
 from ._weights import WEIGHT_MAPS as WEIGHT_MAPS
