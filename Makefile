@@ -64,27 +64,31 @@ $(STAMP)-%: pyproject.toml CMakeLists.txt $(wildcard src/native/*) $(STAMP)-buil
 	    echo "When there is one, run \`make clean\` first. SUBSTRAX_REQUIRE_ENGINE=1 makes it an error, and shows what failed."; }
 	@touch $@
 
+# All that checks need; the type checker reads the benchmarks, hence their requirements.
+$(STAMP)-checks: $(STAMP)-lint+test benchmarks/requirements.txt
+	@$(PIP_INSTALL) -r benchmarks/requirements.txt
+	@touch $@
+
 # Feed-forward and this seed: a run of some thirty generations, and a network small
 # enough to look at. `substrax run xor` is solved in the first few.
 demo: $(STAMP)-report
 	$(BIN)/substrax run xor --depth 4 --connections feedforward --seed 2 --report
 
-# The type checker reads the benchmarks too, hence their dependencies.
-lint: $(STAMP)-bench+lint+test
+lint: $(STAMP)-checks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
 	$(BIN)/lint-imports --no-logo --cache-dir .cache/import_linter
 
-format: $(STAMP)-bench+lint+test
+format: $(STAMP)-checks
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 # Numbers are tested as users get them. Where evolution's logic is tested, compiling it
 # takes most of the time: hence less optimisation there. (test_doors.py compares bits:
 # without optimisation XLA adds up in another way.)
-LOGIC_TESTS := tests/neat tests/evolution tests/front tests/report tests/reproduce \
-    $(filter-out %/test_doors.py,$(wildcard tests/problems/test_*.py)) tests/test_cli.py tests/test_cli_bench.py tests/test_cli_run.py tests/test_examples.py
+LOGIC_TESTS := tests/neat tests/evolution tests/front tests/report tests/paper tests/sweeps \
+    $(filter-out %/test_doors.py,$(wildcard tests/problems/test_*.py)) tests/test_cli.py tests/test_benchmarks.py tests/test_cli_run.py tests/test_examples.py
 
 test: lint test-native
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS) $(LOGIC_TESTS:%=--ignore=%)
@@ -95,18 +99,18 @@ test: lint test-native
 test-native: $(STAMP)-build
 	@PATH="$(CURDIR)/$(BIN):$$PATH" tests/native/run.sh
 
-test-slow: $(STAMP)-bench+lint+test
+test-slow: $(STAMP)-checks
 	$(BIN)/python -m pytest -m slow $(PYTEST_FLAGS)
 
 # What it finds becomes a test in tests/fuzz/findings. Without SEED, another one each time.
 MINUTES ?= 2
 SEED    ?=
-fuzz: $(STAMP)-bench+lint+test
+fuzz: $(STAMP)-checks
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(SEED:%=--seed %)
 
 # EACH mutants of each module, in results/mutants.jsonl; none is tried twice.
 EACH ?= 5
-mutants: $(STAMP)-mutants
+mutants: $(STAMP)-mutants $(STAMP)-checks
 	$(BIN)/python -m tests.mutants --each $(EACH)
 
 docs: $(STAMP)-docs
@@ -114,8 +118,8 @@ docs: $(STAMP)-docs
 
 # BENCH_ARGS=--full measures everything; without it, some minutes' worth.
 BENCH_ARGS ?=
-bench: $(STAMP)-bench+lint+test
-	$(BIN)/substrax bench $(BENCH_ARGS)
+bench: $(STAMP)-checks
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 clean:
 	rm -rf $(VENV) .cache .hypothesis site build dist

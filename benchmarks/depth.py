@@ -1,6 +1,6 @@
 """What depth costs: a generation of XOR from depth 5 to 13, and `eager` at depth 13.
 
-    python benchmarks/depth.py [--quick] [--figure docs/images/depth.svg]
+    python -m benchmarks.depth [--quick] [--figure docs/images/depth.svg]
         [--tables 1 2 3] [--rules output weight es] [--depths 5 ... 13] [--rows FILE]
 
 Tables, on all cores, warm, with CPPNs that evolved for ten generations of XOR:
@@ -31,12 +31,6 @@ from unittest import mock
 import jax
 import numpy as np
 
-# Last on the path: neat.py of this folder must not stand in for neat-python.
-sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == Path(__file__).parent)
-
-from peak import peak_mebibytes
-from query import tanh_cost
-
 import substrax.decoders._discovered as discovered_module
 from substrax import Progress, Resources
 from substrax.decoders import (
@@ -47,7 +41,6 @@ from substrax.decoders import (
 )
 from substrax.neat import NEAT, Genome, presets
 from substrax.network import Networks, evaluate
-from substrax.reproduce import Sheet
 from substrax.substrate import (
     Discovery,
     EMRRule,
@@ -57,6 +50,10 @@ from substrax.substrate import (
     discover,
     num_cells,
 )
+
+from .peak import peak_mebibytes
+from .query import tanh_cost
+from .sheet import Sheet
 
 LAYOUT = Layout([[-1.0, -1.0], [0.0, -1.0], [1.0, -1.0]], [[0.0, 1.0]])
 ROWS = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]], np.float32)
@@ -192,7 +189,7 @@ def generation_row(
         "tanh": tanh_cost(0.2) * 1e-9,
         "nodes": int(networks.num_nodes.sum()),
         "links": int(networks.num_links.sum()),
-        "peak": round(peak_mebibytes() * 2**20),
+        "peak": round((peak_mebibytes() or 0.0) * 2**20),
     }
 
 
@@ -239,7 +236,8 @@ def eager_row(depth: int, path: str) -> dict[str, Any]:
 def in_own_process(arguments: list[str], seconds: float) -> dict[str, Any]:
     """A row, or why there is none."""
     # A row gives up by itself, and says how far it came; unless it hangs.
-    command = [sys.executable, __file__, "--seconds", str(seconds), "--row", *arguments]
+    command = [sys.executable, "-m", "benchmarks.depth", "--seconds", str(seconds)]
+    command += ["--row", *arguments]
     began = time.perf_counter()
     try:
         done = subprocess.run(

@@ -1,6 +1,6 @@
 """Substrate discovery against its peers and against itself, in one run.
 
-    python benchmarks/discovery.py [--quick] [--json FILE]
+    python -m benchmarks.discovery [--quick] [--json FILE]
 
 Four tables, on one core, warm, on CPPNs that evolved for ten generations of XOR:
 
@@ -19,9 +19,7 @@ import argparse
 import dataclasses
 import functools
 import os
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 if hasattr(os, "sched_setaffinity"):  # before JAX makes its threads
@@ -30,11 +28,9 @@ if hasattr(os, "sched_setaffinity"):  # before JAX makes its threads
 import jax
 import numpy as np
 
-# Last on the path: neat.py of this folder must not stand in for neat-python.
-sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == Path(__file__).parent)
-import oracle
-import peers
-
+from paper.pureples import pureples_decode
+from paper.quadtree import quadtree_decode
+from paper.requirements import has_pureples
 from substrax.decoders import (
     CPPNReading,
     Discovered,
@@ -43,13 +39,6 @@ from substrax.decoders import (
 )
 from substrax.neat import NEAT, Genome, presets
 from substrax.network import evaluate
-from substrax.reproduce import (
-    Sheet,
-    best_seconds,
-    has_pureples,
-    pureples_decode,
-    quadtree_decode,
-)
 from substrax.substrate import (
     Discovery,
     EMRRule,
@@ -58,6 +47,10 @@ from substrax.substrate import (
     WeightMap,
     discover,
 )
+
+from . import oracle, peers
+from .clock import best_seconds
+from .sheet import Sheet
 
 LAYOUT = Layout(peers.XOR_INPUTS, peers.XOR_OUTPUTS)
 ROWS = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]], np.float32)

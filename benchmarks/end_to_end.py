@@ -1,6 +1,6 @@
 """Whole programs from start to end: XOR solved, beside MultiNEAT, in one run.
 
-    python benchmarks/end_to_end.py [--quick] [--json FILE]
+    python -m benchmarks.end_to_end [--quick] [--json FILE]
 
 Each row is a process of its own, on all cores: its seconds from start to end, compiling
 and importing included, the generations it took, and its peak memory. Rule emr is the
@@ -15,12 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
-# Last on the path: neat.py of this folder must not stand in for neat-python.
-sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == Path(__file__).parent)
-import peers
-from peak import peak_mebibytes
+from . import peers
+from .peak import peak_mebibytes
 
 POPULATION, GENERATIONS, QUICK_GENERATIONS = 150, 100, 50
 
@@ -56,7 +53,8 @@ def measure(
     program: str, seed: int, generations: int, cache: str
 ) -> tuple[float, float, str]:
     """Seconds, peak MiB and the generation that was printed, of a process."""
-    words = [sys.executable, __file__, "--child", program, "--seed", str(seed)]
+    words = [sys.executable, "-m", "benchmarks.end_to_end", "--child", program]
+    words += ["--seed", str(seed)]
     words += ["--generations", str(generations)]
     environment = {
         **os.environ,
@@ -93,7 +91,7 @@ def main() -> None:
         run(arguments.seed, generations)
         print(peak_mebibytes())
         return
-    from substrax.reproduce import Sheet
+    from .sheet import Sheet
 
     sheet = Sheet("end_to_end", arguments.json)
     sheet.begin(

@@ -1,9 +1,9 @@
 """NEAT beside neat-python: quality, speed, start-up and memory, in one run.
 
-    python benchmarks/neat.py            everything, 50 seeds per task
-    python benchmarks/neat.py --quick    few seeds and generations
-    python benchmarks/neat.py quality    one part: quality, speed, start or memory
-    python benchmarks/neat.py --json F   keep the tables
+    python -m benchmarks.neat            everything, 50 seeds per task
+    python -m benchmarks.neat --quick    few seeds and generations
+    python -m benchmarks.neat quality    one part: quality, speed, start or memory
+    python -m benchmarks.neat --json F   keep the tables
 
 Both programs read `neat_xor.ini`, neat-python's own XOR example; the population size
 and the number of inputs change. With its sigmoids alone neither program solves 3-parity
@@ -28,11 +28,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from peak import peak_mebibytes
-
-# This file's folder comes first on the path, and `import neat` must not find this file.
-HERE = Path(__file__).resolve().parent
-sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != HERE]
+from .peak import peak_mebibytes
 
 # neat-python runs on one core; so does everything here, before JAX makes its threads.
 # Only the start of a process has all of them, as a user's would.
@@ -190,7 +186,7 @@ def solve(
 def quality(quick: bool, sheet: Any) -> None:
     import numpy as np
 
-    from substrax.reproduce import fisher, mann_whitney, rate
+    from substrax.sweeps import fisher, mann_whitney, rate
 
     seeds, limit = (3, QUICK_LIMIT) if quick else (50, LIMIT)
     sheet.begin(
@@ -313,7 +309,7 @@ def speed(quick: bool, sheet: Any) -> None:
 def child(part: str, **environment: str) -> str:
     """Run a part of this file in a fresh process."""
     result = subprocess.run(
-        [sys.executable, __file__, part],
+        [sys.executable, "-m", "benchmarks.neat", part],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -397,7 +393,7 @@ def main() -> None:
         INNER[part]()
     if inner:  # a process that is measured imports nothing else
         return
-    from substrax.reproduce import Sheet
+    from .sheet import Sheet
 
     sheet = Sheet("neat", options.json)
     # the memory of 10,000 genomes takes half a minute

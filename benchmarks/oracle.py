@@ -3,20 +3,16 @@
 It asks point by point with a general CPPN, as PUREPLES does, but does not copy links.
 """
 
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from paper.quadtree import Decoding
 from substrax.cppn import ACTIVATION_NAMES
 from substrax.decoders import Discovered
 from substrax.neat import Genome
-from substrax.reproduce import Decoding
 from substrax.substrate import ESRule
-
-sys.path.append(str(Path(__file__).resolve().parent.parent))
 from tests.reference import cppn as reference_cppn
 from tests.reference import es as reference_es
 

@@ -1,6 +1,6 @@
 """The firm panel: time of a generation, memory, and AUC beside two rivals, in one run.
 
-    python benchmarks/panel.py [--generations N] [--seed N] [--set KEY=VALUE ...]
+    python -m benchmarks.panel [--generations N] [--seed N] [--set KEY=VALUE ...]
                                [--quick] [--json FILE]
 
 The experiment `panel` is evolved: population 100, rule emr at depth 5, each generation
@@ -23,13 +23,14 @@ import time
 
 import jax
 import numpy as np
-from peak import peak_mebibytes
 
 from substrax.config import load_experiment
 from substrax.evolution import GenerationRecord
 from substrax.network import Networks, describe
 from substrax.problems import Panel, auc
-from substrax.reproduce import Sheet
+
+from .peak import peak_mebibytes
+from .sheet import Sheet
 
 LIMIT_GIB = 4.0
 
@@ -117,7 +118,7 @@ def main() -> None:
     once_processor = time.process_time() - once_processor
     best = networks[int(np.nanargmax(train_auc))]
     test_auc = everything.measures(best)["test_auc"]
-    peak = peak_mebibytes() / 1024
+    peak = (peak_mebibytes() or 0.0) / 1024
 
     print(
         f"\n{statistics.median(seconds):.2f} s per generation (median; at most "

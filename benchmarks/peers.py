@@ -1,9 +1,9 @@
 """MultiNEAT (`multineat`, C++) behind a small wrapper: ES-HyperNEAT on XOR.
 
-    python benchmarks/peers.py [--quick] [--json FILE]
+    python -m benchmarks.peers [--quick] [--json FILE]
 
 prints what it costs here, by depth. The recursive quadtree and PUREPLES are part of
-`substrax.reproduce`; discovery.py compares with them.
+`paper`; discovery.py compares with them.
 """
 
 import argparse
@@ -11,10 +11,8 @@ import dataclasses
 import importlib
 import importlib.util
 import statistics
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -243,9 +241,6 @@ def print_multineat(
 
 
 def main() -> None:
-    # Last on the path: neat.py of this folder must not stand in for neat-python.
-    here = Path(__file__).parent
-    sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == here)
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--depths", type=int, nargs="*", default=[3, 4, 5, 6])
     parser.add_argument("--generations", type=int, default=30)
@@ -255,7 +250,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.depths, arguments.seeds, arguments.generations = [3, 5], 1, 10
-    from substrax.reproduce import Sheet
+    from .sheet import Sheet
 
     sheet = Sheet("peers", arguments.json)
     if is_installed("multineat"):

@@ -1,6 +1,6 @@
 """The query engine beside the cost of one `tanh`, in one run.
 
-    python benchmarks/query.py [--quick] [--json FILE]
+    python -m benchmarks.query [--quick] [--json FILE]
 
 Prints nanoseconds per query and per CPPN node for CPPNs of 1 to 16 hidden nodes, in
 batches of 1,000 to 10 million queries spread over 1 to 1,000 genomes; each as a
@@ -20,7 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from substrax.cppn import QueryEngine, activation_id, compile_programs
-from substrax.reproduce import Sheet
+
+from .sheet import Sheet
 
 ACTIVATIONS = ("tanh", "sin", "gauss", "sigmoid")
 NUM_INPUTS = 5

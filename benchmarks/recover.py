@@ -1,6 +1,6 @@
 """Mode `recover`: what interval bounds prune, and what that saves.
 
-    python benchmarks/recover.py [--quick]
+    python -m benchmarks.recover [--quick]
 
 On one core, warm, on CPPNs that evolved for ten generations of XOR, seen from all
 inputs. Two tables for each field whose variance is taken:
@@ -20,7 +20,6 @@ from collections import Counter
 
 import jax
 import numpy as np
-from discovery import LAYOUT, POPULATION, READING, evolved_population
 
 from substrax.cppn import QueryEngine
 from substrax.substrate import EMRRule, WeightMap, num_cells
@@ -34,6 +33,8 @@ from substrax.substrate._fields import (
     Values,
 )
 from substrax.substrate._recover import MAX_BRUTE_DEPTH
+
+from .discovery import LAYOUT, POPULATION, READING, evolved_population
 
 WEIGHT_MAP = WeightMap("linear", 8.0)
 BATCH = 32  # fields that are explored at a time

@@ -1,6 +1,6 @@
 """What is kept from run to run, and from generation to generation: what it saves.
 
-    python benchmarks/start.py [--quick] [--tables 1 2] [--json FILE]
+    python -m benchmarks.start [--quick] [--tables 1 2] [--json FILE]
 
 1. the run of `make demo`, started again and again with a cache folder that is empty the
    first time: seconds from the start of the process to the end of the first generation,
@@ -21,10 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-# Last on the path: neat.py of this folder must not stand in for neat-python.
-sys.path.sort(key=lambda entry: Path(entry or ".").resolve() == Path(__file__).parent)
-
-from substrax.reproduce import Sheet
+from .sheet import Sheet
 
 POPULATION = 300
 """Of the experiment `xor`."""

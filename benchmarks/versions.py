@@ -1,7 +1,7 @@
 """Two versions beside each other: this one, and an older checkout, in turns.
 
     git worktree add ../substrax-0.1 c40db1c
-    python benchmarks/versions.py ../substrax-0.1 [--cores 1 2] [--rows decode-emr ...]
+    python -m benchmarks.versions ../substrax-0.1 [--cores 1 2] [--rows decode-emr ...]
 
 1. Warm work on the same genomes, those of XOR after ten or thirty generations, evolved
    once. A row runs in a process of its own for each version, first the old one, then
@@ -275,12 +275,12 @@ def starts(sheet: Any, old: Path, cores: int) -> None:
 
 
 def page_of(sheet: Any) -> str:
-    from substrax.reproduce import machine_lines
+    from substrax.sweeps import machine_lines
 
     content = sheet.to_dict()
     command = (
         "```\ngit worktree add ../substrax-0.1 c40db1c\n"
-        "python benchmarks/versions.py ../substrax-0.1 --rows all\n```"
+        "python -m benchmarks.versions ../substrax-0.1 --rows all\n```"
     )
     parts = ["# This version beside 0.1", command]
     parts += [". ".join(machine_lines(content["machine"])) + "."]
@@ -289,7 +289,7 @@ def page_of(sheet: Any) -> str:
 
 
 def measure(old: Path, arguments: argparse.Namespace) -> None:
-    from substrax.reproduce import Sheet
+    from benchmarks.sheet import Sheet
 
     rows = ROWS if arguments.rows == ["all"] else arguments.rows
     sheet = Sheet("versions", arguments.json)

@@ -16,10 +16,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.cppns import compile_cppns, population_arrays, random_cppn
-from tests.network.support import random_networks, samples_for
-from tests.reference.arrays import network_outputs, program_outputs
-from tests.reference.cppn import PLAIN_INPUTS
 
 from substrax import Resources
 from substrax.cppn import Programs, QueryEngine, compile_programs
@@ -33,6 +29,10 @@ from substrax.substrate import (
     WeightMap,
     discover,
 )
+from tests.cppns import compile_cppns, population_arrays, random_cppn
+from tests.network.support import random_networks, samples_for
+from tests.reference.arrays import network_outputs, program_outputs
+from tests.reference.cppn import PLAIN_INPUTS
 
 SEEDS = st.integers(0, 2**32 - 1)
 NATIVE = Resources(engine="native", threads=2, memory_budget="64MiB")

@@ -12,13 +12,13 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from tests.network.support import assert_same_bits, random_networks, samples_for
 
 from substrax import Resources, _memory, _native, _resources
 from substrax.cppn import compile_programs
 from substrax.decoders import FixedSubstrate
 from substrax.network import Networks, Stepper, checked, evaluate, secured
 from substrax.substrate import Layout
+from tests.network.support import assert_same_bits, random_networks, samples_for
 
 # ------------------------------------------------------------------ how it is found
 

@@ -12,6 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from substrax import Resources
+from substrax._native import FAST, PLAIN
+from substrax.cppn import COORDINATES, QueryEngine
+from substrax.network import evaluate
+from substrax.substrate import AbstractRule, Layout
 from tests.cppns import compile_cppns, random_cppn
 from tests.network.support import (
     assert_same_bits,
@@ -30,12 +36,6 @@ from tests.substrate.support import (
     find,
     make_engine,
 )
-
-from substrax import Resources
-from substrax._native import FAST, PLAIN
-from substrax.cppn import COORDINATES, QueryEngine
-from substrax.network import evaluate
-from substrax.substrate import AbstractRule, Layout
 
 GARBAGE = "tests/native_garbage.py"
 NATIVE = Resources(engine="native")

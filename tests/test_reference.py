@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tests.reference import cppn, emr, es, grid, network
 
 DATA = Path(__file__).parent / "data"

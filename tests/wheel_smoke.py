@@ -67,9 +67,8 @@ def check_engine(engine: _native.Engine) -> None:
 
 def check_golden(engine: _native.Engine) -> None:
     """Networks of recorded genomes are, to the bit, those that were recorded."""
-    from tests.golden import cases
-
     from substrax import _resources
+    from tests.golden import cases
 
     recorded = json.loads((FOLDER / "golden" / "networks.json").read_text())
     inputs = cases.load_file(FOLDER / "golden" / "inputs.safetensors")

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from runs import Job
+from .runs import Job
 
 SEEDS = 30
 PEER_SEEDS = 10

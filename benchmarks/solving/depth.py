@@ -4,10 +4,10 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from cells import DEPTH_CELLS, DEPTHS, Arm, Results, results_by_arm
-
 from substrax.report import PAGE, new_figure, save_figure, style
-from substrax.reproduce import rate
+from substrax.sweeps import rate
+
+from .cells import DEPTH_CELLS, DEPTHS, Arm, Results, results_by_arm
 
 COLOURS = {"emr": "#2166ac", "es": "#b35806"}
 

@@ -6,7 +6,10 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from cells import (
+from substrax._files import write_atomically
+from substrax.sweeps import machine_facts, machine_lines, rate
+
+from .cells import (
     CELLS,
     DEPTH_CELLS,
     SEEDS,
@@ -16,11 +19,8 @@ from cells import (
     jobs_of,
     results_by_arm,
 )
-from depth import draw, section
-from runs import Job
-
-from substrax._files import write_atomically
-from substrax.reproduce import machine_facts, machine_lines, rate
+from .depth import draw, section
+from .runs import Job
 
 INTRODUCTION = """\
 # Solving
@@ -30,7 +30,7 @@ they are (`substrax run NAME`) unless a row says otherwise, beside peers with th
 population and the same number of generations.
 
 ```sh
-python benchmarks/solving/solve.py --page docs/results/solving.md
+python -m benchmarks.solving --page docs/results/solving.md
 ```
 
 Runs are kept in `results/solving.jsonl` and not done twice; the

@@ -8,27 +8,18 @@ have no biases of their own. Thresholds are those of PUREPLES.
 
 import importlib
 import random
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
-from peer_networks import Graph, Task, as_networks, require_same
-from runs import first_solution
 
 from substrax.network import Networks, evaluate
 
-
-def peers() -> ModuleType:
-    """`benchmarks/peers.py`, last on the path: neat.py there is not neat-python."""
-    folder = str(Path(__file__).resolve().parent.parent)
-    if folder not in sys.path:
-        sys.path.append(folder)
-    return importlib.import_module("peers")
-
+from ..peers import multineat_substrate
+from .peer_networks import Graph, Task, as_networks, require_same
+from .runs import first_solution
 
 GAUSS = 6
 """SIGNED_GAUSS in its files."""
@@ -143,7 +134,7 @@ def _bests(task: Task, is_seeded: bool, seed: int) -> Iterator[float]:
     for name, value in settings.items():
         setattr(parameters, name, value)
     layout = task.problem.layout
-    substrate = peers().multineat_substrate(
+    substrate = multineat_substrate(
         multineat, layout.inputs.tolist(), layout.outputs.tolist(), "TANH"
     )
     generator = multineat.RNG()

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peer_networks import Graph, Task, as_networks, require_same
-from runs import first_solution
 
 from substrax.network import Networks, evaluate
+
+from .peer_networks import Graph, Task, as_networks, require_same
+from .runs import first_solution
 
 INI = Path(__file__).resolve().parent.parent / "neat_xor.ini"
 WITH_A_CONSTANT = ("xor", "parity", "double-pole")

@@ -2,7 +2,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.reference.cppn import ARRAY
 
 from substrax.cppn import (
     ACTIVATION_NAMES,
@@ -10,6 +9,7 @@ from substrax.cppn import (
     activation_function,
     activation_id,
 )
+from tests.reference.cppn import ARRAY
 
 Z = np.concatenate(
     [np.linspace(-4, 4, 4001), [0.0, 1e-8, -1e-8, 11.9, -11.9, 59.0, -59.0]]

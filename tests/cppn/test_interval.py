@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cppns import compile_cppns, random_cppn
-from tests.reference import interval as oracle
 
 from substrax.cppn import (
     ACTIVATION_NAMES,
@@ -21,6 +19,8 @@ from substrax.cppn import (
     enclose,
 )
 from substrax.cppn._interval import Interval, Precision, bound_activation
+from tests.cppns import compile_cppns, random_cppn
+from tests.reference import interval as oracle
 
 FLOATS = (np.float32, np.float64)
 SEEDS = st.integers(0, 2**32 - 1)

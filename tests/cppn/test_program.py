@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.cppns import population_arrays, random_cppn
 
 from substrax.cppn import compile_programs
+from tests.cppns import population_arrays, random_cppn
 
 
 @pytest.fixture

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cppns import compile_cppns, random_cppn
-from tests.reference.cppn import evaluate
 
 from substrax import Resources
 from substrax.cppn import DIALECTS, QueryEngine, activation_id, compile_programs
 from substrax.cppn._kernel import BLOCK_SIZES
+from tests.cppns import compile_cppns, random_cppn
+from tests.reference.cppn import evaluate
 
 EVERY = ("identity", "tanh", "sigmoid", "sin", "gauss", "abs", "step", "relu", "cos")
 

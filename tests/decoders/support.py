@@ -9,15 +9,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tests.cppns import population_arrays
-from tests.reference.grid import Discovery, Link
-from tests.reference.network import Network
-from tests.substrate.support import ACTIVATIONS
 
 from substrax.decoders import CPPNReading
 from substrax.neat import Genome
 from substrax.network import Networks
 from substrax.substrate import Layout
+from tests.cppns import population_arrays
+from tests.reference.grid import Discovery, Link
+from tests.reference.network import Network
+from tests.substrate.support import ACTIVATIONS
 
 HIDDEN, OUTPUT = "tanh", "sigmoid"
 

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decoders.support import genomes_of, reading, take
-from tests.decoders.test_conformance import DECODERS, DIRECT, GENOMES, NUM
-from tests.network.support import assert_same_networks
-from tests.substrate.support import draw_cppns
 
 from substrax.decoders import AbstractDecoder, Discovered, NetworkCache
 from substrax.neat import Genome
 from substrax.network import Networks
 from substrax.substrate import EMRRule
+from tests.decoders.support import genomes_of, reading, take
+from tests.decoders.test_conformance import DECODERS, DIRECT, GENOMES, NUM
+from tests.network.support import assert_same_networks
+from tests.substrate.support import draw_cppns
 
 EMR: Discovered = DECODERS["emr"]  # pyright: ignore[reportAssignmentType]
 LARGE = 1 << 28

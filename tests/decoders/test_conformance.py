@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decoders.support import HIDDEN, OUTPUT, genomes_of, reading, take
-from tests.network.support import assert_same_bits, assert_same_networks
-from tests.substrate.support import ACTIVATIONS, MAPS, draw_cppns
 
 from substrax.decoders import (
     AbstractDecoder,
@@ -23,6 +20,9 @@ from substrax.decoders import (
 from substrax.neat import NEATConfig
 from substrax.network import evaluate
 from substrax.substrate import EMRRule, ESRule, Layout
+from tests.decoders.support import HIDDEN, OUTPUT, genomes_of, reading, take
+from tests.network.support import assert_same_bits, assert_same_networks
+from tests.substrate.support import ACTIVATIONS, MAPS, draw_cppns
 
 LAYOUT = Layout.spread(3, 2)
 COMMON: dict[str, Any] = {

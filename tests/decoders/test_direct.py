@@ -5,16 +5,16 @@ import neat.activations
 import numpy as np
 import pytest
 from neat.nn import RecurrentNetwork
+
+from substrax.decoders import Direct
+from substrax.neat import NEAT, Genome, NEATConfig
+from substrax.network import evaluate
 from tests.cppns import random_cppn
 from tests.decoders.support import genomes_of, take
 from tests.network.support import assert_same_bits, assert_same_networks
 from tests.reference.cppn import ARRAY
 from tests.reference.cppn import evaluate as evaluate_cppn
 from tests.substrate.support import ACTIVATIONS
-
-from substrax.decoders import Direct
-from substrax.neat import NEAT, Genome, NEATConfig
-from substrax.network import evaluate
 
 SIZES = (0, 1, 4, 9)
 

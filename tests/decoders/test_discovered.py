@@ -7,6 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from substrax.decoders import CPPNReading, Discovered, emr_hyperneat, es_hyperneat
+from substrax.network import Networks, describe, evaluate
+from substrax.substrate import (
+    CONFIGURATIONS,
+    EMRRule,
+    ESRule,
+    Layout,
+    WeightMap,
+    discover,
+)
 from tests.decoders.support import (
     HIDDEN,
     OUTPUT,
@@ -22,17 +33,6 @@ from tests.substrate.support import (
     draw_cppns,
     oracle_query,
     without_silent_nodes,
-)
-
-from substrax.decoders import CPPNReading, Discovered, emr_hyperneat, es_hyperneat
-from substrax.network import Networks, describe, evaluate
-from substrax.substrate import (
-    CONFIGURATIONS,
-    EMRRule,
-    ESRule,
-    Layout,
-    WeightMap,
-    discover,
 )
 
 CASES = json.loads(

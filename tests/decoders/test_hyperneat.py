@@ -5,6 +5,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
+
+import substrax.decoders._hyperneat as hyperneat_module
+from substrax.decoders import FixedSubstrate, HyperNEAT
+from substrax.network import describe, evaluate
+from substrax.substrate import Layout, line, rectangle
 from tests.decoders.support import (
     HIDDEN,
     OUTPUT,
@@ -14,11 +19,6 @@ from tests.decoders.support import (
 )
 from tests.network.support import assert_same_networks, oracle_of
 from tests.substrate.support import MAPS, draw_cppns, oracle_query
-
-import substrax.decoders._hyperneat as hyperneat_module
-from substrax.decoders import FixedSubstrate, HyperNEAT
-from substrax.network import describe, evaluate
-from substrax.substrate import Layout, line, rectangle
 
 LAYERS = [line(3, -1.0), line(4, -0.2), rectangle(2, 2, 0.1, 0.4), line(2, 1.0)]
 LAYOUT = Layout.spread(3, 2)

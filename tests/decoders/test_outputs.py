@@ -6,17 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.decoders.support import (
-    HIDDEN,
-    OUTPUT,
-    genomes_of,
-    links_by_place,
-    reading,
-)
-from tests.network.support import assert_same_networks
-from tests.reference.cppn import evaluate as evaluate_cppn
-from tests.reference.network import Network
-from tests.substrate.support import MAPS, SEEDS, draw_cppns
 
 from substrax import Resources
 from substrax.decoders import (
@@ -30,6 +19,17 @@ from substrax.decoders import (
 )
 from substrax.network import evaluate, from_json, to_json
 from substrax.substrate import EMRRule, ESRule, Layout, line
+from tests.decoders.support import (
+    HIDDEN,
+    OUTPUT,
+    genomes_of,
+    links_by_place,
+    reading,
+)
+from tests.network.support import assert_same_networks
+from tests.reference.cppn import evaluate as evaluate_cppn
+from tests.reference.network import Network
+from tests.substrate.support import MAPS, SEEDS, draw_cppns
 
 LAYOUT = Layout([(-1.0, -1.0), (0.0, -0.9), (0.5, -0.5)], [(0.5, 1.0), (-0.5, 0.75)])
 LAYERS = [LAYOUT.inputs, line(4, -0.2), LAYOUT.outputs]

@@ -3,7 +3,6 @@
 import jax
 import jax.numpy as jnp
 import pytest
-from tests.compilations import counted_compilations
 
 from substrax.decoders import (
     AbstractDecoder,
@@ -18,6 +17,7 @@ from substrax.evolution import evolve
 from substrax.neat import NEAT, presets
 from substrax.problems import XOR, FunctionProblem
 from substrax.substrate import EMRRule, ESRule
+from tests.compilations import counted_compilations
 
 NUM_GENERATIONS = 12
 LAYOUT = XOR().layout

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.compilations import counted_compilations
 
 from substrax import _compile_cache
 from substrax.evolution import _compiler, _programs
 from substrax.evolution._compiler import Compiled, compiler_options
+from tests.compilations import counted_compilations
 
 
 @pytest.fixture(autouse=True)

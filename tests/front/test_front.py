@@ -9,14 +9,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from statsmodels.stats.proportion import proportion_confint
-from tests.front import own
 
 import substrax as sx
 from substrax.cli import main
 from substrax.config import load_run
-from substrax.front._seeds import _wilson
 from substrax.problems import XOR
+from tests.front import own
 
 HERE = Path(__file__).parent / "own.py"
 SMALL: dict[str, Any] = {
@@ -226,12 +224,6 @@ def test_seeds_are_summed_up(tmp_path):
     assert "of 3 solved" in repr(runs)
     with pytest.raises(ValueError, match="a seed at least"):
         sx.evolve_seeds("xor", seeds=0)
-
-
-@pytest.mark.parametrize(("successes", "trials"), [(0, 5), (3, 7), (30, 30)])
-def test_intervals_are_wilsons(successes, trials):
-    expected: Any = proportion_confint(successes, trials, 0.05, method="wilson")
-    np.testing.assert_allclose(_wilson(successes, trials), expected, atol=1e-12)
 
 
 def test_progress_is_lines_where_it_is_asked_for(capsys):

@@ -15,7 +15,7 @@ from .directories import _finished_run
 
 COMMANDS = (
     "run", "run", "run", "resume", "resume", "show", "report", "export", "list",
-    "verify", "reproduce", "bench",
+    "verify",
 )  # fmt: skip
 PLACES = (
     "xor", "run", "good.toml", "random.toml", "missing", "missing.toml", "empty.toml",
@@ -24,8 +24,8 @@ PLACES = (
 )  # fmt: skip
 FLAGS = (
     "--out", "--report", "--quiet", "--json", "--no-cache", "--help", "-h", "--format",
-    "--strategy", "--precision", "--version", "--quick", "--seeds", "--jobs", "--list",
-    "--minutes", "--start_from", "--method", "--preset", "--population", "--nonsense",
+    "--strategy", "--precision", "--version", "--seeds",
+    "--start_from", "--method", "--preset", "--population", "--nonsense",
 )  # fmt: skip
 
 
@@ -71,12 +71,7 @@ def _random_words(draw: random.Random) -> list[str]:
         return [hostile.text(draw) for _ in range(draw.randrange(4))]
     command = draw.choice(COMMANDS)
     words: list[str] = []
-    if command == "bench":
-        # Only what runs no benchmark.
-        return ["bench", draw.choice(("--list", "no-such-benchmark"))]
-    if command == "reproduce":
-        words = ["--minutes", "0", "--quick"]
-    elif draw.random() < 0.9:
+    if draw.random() < 0.9:
         words.append(draw.choice(PLACES))
     for _ in range(draw.choice((0, 1, 1, 2, 3))):
         words += _flag(draw, command)

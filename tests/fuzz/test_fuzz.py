@@ -4,6 +4,7 @@ The target `arrays` is left out: `test_native_fuzz.py` runs all of it.
 """
 
 import pytest
+
 from tests.fuzz import fuzz
 from tests.fuzz._targets import TARGETS
 

@@ -24,6 +24,11 @@ from typing import Any
 import jax
 import numpy as np
 from safetensors.numpy import save_file
+
+from substrax.config import load_experiment
+from substrax.cppn import ACTIVATION_NAMES
+from substrax.neat import NO_LINK, tell_growing
+from substrax.network import evaluate
 from tests.cppns import SMOOTH, population_arrays, random_cppn
 from tests.golden.cases import (
     ACTIVATION_CASES,
@@ -36,11 +41,6 @@ from tests.golden.cases import (
     genomes_of,
     run,
 )
-
-from substrax.config import load_experiment
-from substrax.cppn import ACTIVATION_NAMES
-from substrax.neat import NO_LINK, tell_growing
-from substrax.network import evaluate
 
 Arrays = dict[str, np.ndarray]
 

@@ -14,6 +14,9 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
+
+from substrax import _native, _resources
+from substrax.cppn import ACTIVATION_NAMES
 from tests.golden.cases import (
     ACTIVATION_CASES,
     ARRAYS,
@@ -30,9 +33,6 @@ from tests.golden.cases import (
     load_populations,
     run,
 )
-
-from substrax import _native, _resources
-from substrax.cppn import ACTIVATION_NAMES
 
 CLOSE = 1e-12
 """Relative difference of weights in float64."""

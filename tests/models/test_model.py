@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.substrate.support import draw_cppns
 
 from substrax.decoders import Direct, emr_hyperneat
 from substrax.models import Model
@@ -12,6 +11,7 @@ from substrax.neat import genome_from_neat_python
 from substrax.network import Networks, evaluate
 from substrax.problems import XOR, Preparation, data_problem
 from substrax.substrate import EMRRule, Layout
+from tests.substrate.support import draw_cppns
 
 X = np.random.default_rng(0).normal(size=(20, 2))
 

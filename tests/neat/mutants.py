@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tests.neat.helpers import assert_valid, make_genome
 
 from substrax.cppn import activation_id
 from substrax.neat import (
@@ -30,6 +29,7 @@ from substrax.neat._mutation import (
     num_genome_words,
     num_node_words,
 )
+from tests.neat.helpers import assert_valid, make_genome
 
 COPIES = 1000
 STILL = FloatGeneConfig(mutate_rate=0.0)

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.neat.helpers import assert_same, assert_valid, links_of, make_genome, stack
 
 from substrax.neat import CrossoverConfig, NEATConfig
 from substrax.neat._crossover import cross, cross_equals, has_cycle
+from tests.neat.helpers import assert_same, assert_valid, links_of, make_genome, stack
 
 CONFIG = NEATConfig()
 FITTER = make_genome(

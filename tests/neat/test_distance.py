@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.neat.helpers import make_genome, stack
 
 from substrax.neat import NEAT, NEATConfig, SpeciationConfig, pair_distance, presets
 from substrax.neat._distance import distance_table
 from substrax.neat._genome import pad_genome
+from tests.neat.helpers import make_genome, stack
 
 # Ids 1, 2 and 3 match; 4, 6 and 7 are disjoint; 8 and 9 are excess.
 FIRST = make_genome(

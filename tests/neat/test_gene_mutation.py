@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from substrax.neat import FloatGeneConfig
 from tests.neat.mutants import (
     FROM_OUTPUTS,
     NODES,
@@ -16,8 +18,6 @@ from tests.neat.mutants import (
     mutants,
     still_config,
 )
-
-from substrax.neat import FloatGeneConfig
 
 
 def _weights(genomes):

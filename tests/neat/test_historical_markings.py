@@ -5,7 +5,6 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tests.neat.helpers import assert_valid, links_of, make_genome, stack
 
 from substrax.neat import MutationConfig, NEATConfig
 from substrax.neat._innovation import number_innovations
@@ -18,6 +17,7 @@ from substrax.neat._mutation import (
     num_node_words,
 )
 from substrax.neat._random import population_words
+from tests.neat.helpers import assert_valid, links_of, make_genome, stack
 
 FULL = [(0, 0, 2, 1.0, True), (1, 1, 2, -1.0, True)]
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.neat.helpers import assert_valid, links_of, stack
 
 from substrax.cppn import ACTIVATION_NAMES
 from substrax.decoders import Direct
@@ -17,6 +16,7 @@ from substrax.neat import (
     presets,
 )
 from substrax.network import evaluate
+from tests.neat.helpers import assert_valid, links_of, stack
 
 ROOT = Path(__file__).parent.parent.parent
 XOR = ROOT / "benchmarks" / "neat_xor.ini"

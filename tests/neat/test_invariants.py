@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.neat.helpers import assert_valid, make_genome, stack
 
 from substrax.neat import MutationConfig, NEATConfig
 from substrax.neat._attributes import mutate_attributes
@@ -22,6 +21,7 @@ from substrax.neat._structure import (
     delete_node,
     reaches,
 )
+from tests.neat.helpers import assert_valid, make_genome, stack
 
 CONFIG = NEATConfig(
     num_inputs=2,

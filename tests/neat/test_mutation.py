@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
+from substrax.neat import NEAT, FloatGeneConfig
 from tests.neat.mutants import (
     COPIES,
     CYCLE_PAIRS,
@@ -30,8 +32,6 @@ from tests.neat.mutants import (
     start_genome,
     still_config,
 )
-
-from substrax.neat import NEAT, FloatGeneConfig
 
 
 def test_nothing_mutates_at_rate_zero():

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.neat.helpers import assert_same, assert_valid
 
 from substrax.neat import (
     NEAT,
@@ -29,6 +28,7 @@ from substrax.neat._initial import first_population, initial_pairs
 from substrax.neat._neat import _as_leaf
 from substrax.neat._reproduction import scores_of
 from substrax.neat._speciation import speciate
+from tests.neat.helpers import assert_same, assert_valid
 
 BUSY = MutationConfig(
     add_node_rate=0.3,

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.neat.helpers import make_genome, stack
 
 from substrax.neat import NEATConfig, SpeciationConfig
 from substrax.neat._speciation import empty_species, keep_species, speciate
+from tests.neat.helpers import make_genome, stack
 
 
 def _genome(weight):

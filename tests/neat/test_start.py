@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.neat.helpers import assert_valid
 
 from substrax.cppn import activation_id
 from substrax.neat import (
@@ -21,6 +20,7 @@ from substrax.neat import (
     genome_from_neat_python,
     presets,
 )
+from tests.neat.helpers import assert_valid
 
 INPUTS, OUTPUTS = ("x", "y", "one"), ("a", "b")
 DATA = GenomeData.read(

@@ -7,10 +7,10 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from tests.reference.network import Network
 
 from substrax.cppn import ACTIVATION_NAMES, activation_id
 from substrax.network import Networks, silence_unfed
+from tests.reference.network import Network
 
 HIDDEN, OUTPUT = "tanh", "sigmoid"
 NUM_INPUTS, NUM_OUTPUTS = 3, 2

@@ -6,11 +6,11 @@ from typing import Any
 import networkx
 import numpy as np
 import pytest
-from tests.network.support import oracle_of, random_networks
 
 from substrax.cppn import activation_id
 from substrax.network import Networks, describe, silence_unfed, to_networkx
 from substrax.substrate import LINK_CLASSES
+from tests.network.support import oracle_of, random_networks
 
 INPUTS, OUTPUTS = [(-0.5, -1.0), (0.5, -1.0)], [(0.0, 1.0), (0.5, 1.0)]
 

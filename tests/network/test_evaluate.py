@@ -6,18 +6,18 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from tests.network.support import (
-    assert_same_bits,
-    oracle_of,
-    random_networks,
-    samples_for,
-)
 
 import substrax._memory as memory_module
 from substrax import Resources
 from substrax._memory import is_on_disk, joined
 from substrax.cppn import activation_id
 from substrax.network import Networks, Stepper, evaluate
+from tests.network.support import (
+    assert_same_bits,
+    oracle_of,
+    random_networks,
+    samples_for,
+)
 
 SEEDS = range(4)
 TOLERANCE = {np.float64: 1e-12, np.float32: 1e-5}

@@ -9,13 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.network.support import (
-    activation_names,
-    assert_same_bits,
-    assert_same_networks,
-    random_networks,
-    samples_for,
-)
 
 import substrax.network._export as export_module
 from substrax.network import (
@@ -26,6 +19,13 @@ from substrax.network import (
     to_arrays,
     to_json,
     to_networkx,
+)
+from tests.network.support import (
+    activation_names,
+    assert_same_bits,
+    assert_same_networks,
+    random_networks,
+    samples_for,
 )
 
 

@@ -4,12 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.problems.support import network
-from tests.reference import cartpole as oracle
 
 from substrax.network import Networks
 from substrax.problems import CartPole
 from substrax.problems._cartpole import has_fallen, push
+from tests.problems.support import network
+from tests.reference import cartpole as oracle
 
 KEY = jax.random.key(3)
 

@@ -6,8 +6,6 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from tests.network.support import assert_same_bits, random_networks
-from tests.problems.support import overflowing
 
 from substrax.network import Networks
 from substrax.problems import (
@@ -24,6 +22,8 @@ from substrax.problems import (
     Retina,
 )
 from substrax.substrate import Layout
+from tests.network.support import assert_same_bits, random_networks
+from tests.problems.support import overflowing
 
 SMALLER: dict[str, dict[str, Any]] = {
     "panel": {"num_rows": 2_000, "num_periods": 10},

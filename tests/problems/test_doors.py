@@ -7,8 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.network.support import assert_same_bits, random_networks, samples_for
-from tests.problems.support import network
 
 import substrax._memory as memory_module
 import substrax.network._plan as plan_module
@@ -29,6 +27,8 @@ from substrax.problems import (
 )
 from substrax.problems._network_function import network_functions, over_population
 from substrax.substrate import Layout
+from tests.network.support import assert_same_bits, random_networks, samples_for
+from tests.problems.support import network
 
 KEY = jax.random.key(2)
 LAYOUT = Layout.spread(3, 2)

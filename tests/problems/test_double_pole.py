@@ -4,8 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.problems.support import network
-from tests.reference import double_pole as oracle
 
 from substrax.network import Networks
 from substrax.problems import DoublePole
@@ -17,6 +15,8 @@ from substrax.problems._double_pole import (
     push,
     varied_starts,
 )
+from tests.problems.support import network
+from tests.reference import double_pole as oracle
 
 KEY = jax.random.key(0)
 

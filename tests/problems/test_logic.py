@@ -3,11 +3,11 @@
 import jax
 import numpy as np
 import pytest
-from tests.problems.support import network
 
 from substrax.network import Networks
 from substrax.problems import XOR, AbstractProblem, Parity
 from substrax.substrate import Layout
+from tests.problems.support import network
 
 KEY = jax.random.key(0)
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.network.support import assert_same_bits, random_networks
 
 from substrax.network import Networks, evaluate
 from substrax.problems import LOSSES, ArrayProblem, Panel, auc
+from tests.network.support import assert_same_bits, random_networks
 
 RNG = np.random.default_rng(8)
 NUM = 9_000

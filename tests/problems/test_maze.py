@@ -12,9 +12,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.network.support import random_networks
-from tests.problems.support import network
-from tests.reference import maze as oracle
 
 from substrax.network import Networks, Stepper
 from substrax.problems import DualTask, HardMaze, _maze_worlds
@@ -26,6 +23,9 @@ from substrax.problems._maze_robot import (
     sense_walls,
     touches,
 )
+from tests.network.support import random_networks
+from tests.problems.support import network
+from tests.reference import maze as oracle
 
 KEY = jax.random.key(4)
 DATA = json.loads((Path(__file__).parents[1] / "data" / "maze.json").read_text())

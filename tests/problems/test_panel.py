@@ -7,10 +7,10 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from tests.problems.support import network
 
 from substrax.problems import Panel, PanelData, auc, generate_panel, read_panel
 from substrax.problems._panel_data import centred_ranks
+from tests.problems.support import network
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ import dataclasses
 import jax
 import numpy as np
 import pytest
-from tests.problems.support import network
 
 from substrax.network import Networks
 from substrax.problems import Retina, retina_patterns
+from tests.problems.support import network
 
 LEFT = {0b1000, 0b0100, 0b1100, 0b1111, 0b1011, 0b0111, 0b1110, 0b1101}
 RIGHT = {0b1011, 0b0111, 0b1110, 0b1101, 0b0010, 0b0001, 0b0011, 0b1111}

@@ -3,7 +3,6 @@
 import jax
 import numpy as np
 import pytest
-from tests.problems.support import network
 
 from substrax.decoders import CPPNReading, FixedSubstrate, HyperNEAT
 from substrax.neat import genome_from_neat_python
@@ -12,6 +11,7 @@ from substrax.problems import VisualDiscrimination, VisualSmall, transfer
 from substrax.problems._visual import _all_trials, _draw, _evolution_trials
 from substrax.problems._visual_small import small_fields
 from substrax.substrate import Layout, WeightMap
+from tests.problems.support import network
 
 KEY = jax.random.key(0)
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.report.support import EVOLVED
 
 from substrax.config import Experiment
 from substrax.report import write_report
+from tests.report.support import EVOLVED
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from tests.report.support import CONSTANT, PLAIN, RIDGES, genome, metrics_line
 
 from substrax.decoders import CPPNReading, Direct, HyperNEAT, emr_hyperneat
 from substrax.decoders import FixedSubstrate as Fixed
@@ -24,6 +23,7 @@ from substrax.report import (
 )
 from substrax.report._view import CPPNView, some_of
 from substrax.substrate import EMRRule, Layout, line
+from tests.report.support import CONSTANT, PLAIN, RIDGES, genome, metrics_line
 
 LAYOUT = Layout.spread(3, 1)
 READING = CPPNReading(activations=("gauss", "sin", "tanh"))

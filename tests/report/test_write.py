@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from substrax.config import Experiment
+from substrax.evolution import RunDirectory
+from substrax.report import write_report
 from tests.report.support import (
     CONSTANT,
     PLAIN,
@@ -16,10 +20,6 @@ from tests.report.support import (
     make_run,
     metrics_line,
 )
-
-from substrax.config import Experiment
-from substrax.evolution import RunDirectory
-from substrax.report import write_report
 
 EMR = 'name = "emr"\ndepth = 2'
 EVERYTHING = ["fitness", "species", "growth", "genome", "fields", "grid"]

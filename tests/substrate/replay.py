@@ -29,12 +29,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from tests.reference import es, grid
-from tests.reference.cppn import Query, evaluation_order
-from tests.reference.grid import Link, Position
 
 from substrax.cppn import QueryEngine
 from substrax.substrate import WeightMap
+from tests.reference import es, grid
+from tests.reference.cppn import Query, evaluation_order
+from tests.reference.grid import Link, Position
 
 UNIT = 2.0**-24
 REACH = 1.5

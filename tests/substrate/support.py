@@ -10,9 +10,6 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from tests.cppns import compile_cppns, random_cppn
-from tests.reference.cppn import Query, evaluation_order
-from tests.reference.grid import Link, Position, centres
 
 from substrax import Resources
 from substrax.cppn import QueryEngine
@@ -26,6 +23,9 @@ from substrax.substrate import (
     WeightMap,
     discover,
 )
+from tests.cppns import compile_cppns, random_cppn
+from tests.reference.cppn import Query, evaluation_order
+from tests.reference.grid import Link, Position, centres
 
 ACTIVATIONS = ("identity", "tanh", "sin", "gauss", "sigmoid")
 MAPS = {"neat-python": WeightMap("deadzone", 5.0), "plain": WeightMap("linear", 8.0)}

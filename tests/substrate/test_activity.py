@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+
+from substrax.substrate import ActiveCells, EMRRule, ESRule, active_cells
 from tests.reference import emr as oracle_emr
 from tests.reference import es as oracle_es
 from tests.reference.grid import cell_points
 from tests.substrate.support import MAPS, draw_cppns, make_engine, oracle_query
-
-from substrax.substrate import ActiveCells, EMRRule, ESRule, active_cells
 
 SOURCE = (0.3, -1.0)
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.reference import grid
 
 from substrax.substrate import num_cells
 from substrax.substrate._cells import (
@@ -15,6 +14,7 @@ from substrax.substrate._cells import (
     first_id,
     levels_of,
 )
+from tests.reference import grid
 
 
 @pytest.mark.parametrize(

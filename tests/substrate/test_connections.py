@@ -7,6 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from substrax.cppn import QueryEngine
+from substrax.substrate import (
+    CONFIGURATIONS,
+    LINK_CLASSES,
+    EMRRule,
+    ESRule,
+    Layout,
+)
+from substrax.substrate._connections import is_allowed
 from tests.reference.emr import CONFIGURATIONS as ALLOWED
 from tests.reference.emr import link_class
 from tests.reference.grid import Position
@@ -24,16 +34,6 @@ from tests.substrate.support import (
     make_engine,
     node_points,
 )
-
-from substrax.cppn import QueryEngine
-from substrax.substrate import (
-    CONFIGURATIONS,
-    LINK_CLASSES,
-    EMRRule,
-    ESRule,
-    Layout,
-)
-from substrax.substrate._connections import is_allowed
 
 
 def test_configurations_are_those_of_the_paper() -> None:

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cppns import random_cppn
-from tests.substrate.support import assert_same_wirings, find, make_engine
-from tests.substrate.test_strategies import Case, cases
 
 from substrax import Resources
 from substrax.network import evaluate
 from substrax.substrate import EMRRule, ESRule, Layout
+from tests.cppns import random_cppn
+from tests.substrate.support import assert_same_wirings, find, make_engine
+from tests.substrate.test_strategies import Case, cases
 
 STEEP = random_cppn(np.random.default_rng(1), 3, scale=2.0)
 DENSE = random_cppn(np.random.default_rng(4), 3, scale=2.0)

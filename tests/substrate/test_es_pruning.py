@@ -8,6 +8,8 @@ field is explored whole. Strategy `eager` looks at everything.
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from substrax.substrate import ESRule, Layout
 from tests.substrate.support import (
     SEEDS,
     assert_same_wirings,
@@ -15,8 +17,6 @@ from tests.substrate.support import (
     find,
     make_engine,
 )
-
-from substrax.substrate import ESRule, Layout
 
 THRESHOLDS = st.sampled_from([0.0, 0.001, 0.03, 0.5, 3.0])
 

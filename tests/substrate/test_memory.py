@@ -10,13 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.substrate.support import (
-    assert_same_wirings,
-    draw_cppns,
-    find,
-    make_engine,
-)
-from tests.substrate.test_strategies import Case, cases
 
 import substrax._memory as memory_module
 from substrax import Progress, Resources
@@ -32,6 +25,13 @@ from substrax._memory import (
 )
 from substrax.network import Networks, evaluate
 from substrax.substrate import EMRRule, ESRule, Layout
+from tests.substrate.support import (
+    assert_same_wirings,
+    draw_cppns,
+    find,
+    make_engine,
+)
+from tests.substrate.test_strategies import Case, cases
 
 LARGE = EMRRule(depth=4, variance_threshold=0.003)
 

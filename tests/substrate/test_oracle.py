@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from substrax.substrate import CONFIGURATIONS, EMRRule, ESRule, Layout
 from tests.reference import emr, es
 from tests.reference.grid import Discovery
 from tests.substrate.support import (
@@ -21,8 +23,6 @@ from tests.substrate.support import (
     make_engine,
     oracle_query,
 )
-
-from substrax.substrate import CONFIGURATIONS, EMRRule, ESRule, Layout
 
 
 def assert_equal(wiring: Wiring, genome: int, wanted: Discovery) -> None:

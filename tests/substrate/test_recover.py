@@ -6,19 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference import emr as oracle
-from tests.substrate.support import (
-    MAPS,
-    SEEDS,
-    assert_same_wirings,
-    draw_cppns,
-    emr_rules,
-    find,
-    layouts,
-    make_engine,
-    oracle_query,
-)
-from tests.substrate.test_activity import places, places_of
 
 from substrax.config import Experiment
 from substrax.cppn import Interval
@@ -38,6 +25,19 @@ from substrax.substrate._fields import (
     block_variance,
 )
 from substrax.substrate._recover import largest_variance, may_vary
+from tests.reference import emr as oracle
+from tests.substrate.support import (
+    MAPS,
+    SEEDS,
+    assert_same_wirings,
+    draw_cppns,
+    emr_rules,
+    find,
+    layouts,
+    make_engine,
+    oracle_query,
+)
+from tests.substrate.test_activity import places, places_of
 
 LAYOUT = Layout.spread(2, 1)
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.substrate.support import draw_cppns, find, make_engine
 
 from substrax._types import check_whole
 from substrax.cppn import QueryEngine
 from substrax.substrate import EMRRule, ESRule, Layout, WeightMap
 from substrax.substrate._es import QUAD_BYTES
 from substrax.substrate._rule import num_quads
+from tests.substrate.support import draw_cppns, find, make_engine
 
 RULES = [
     ESRule(),

@@ -6,6 +6,11 @@ from unittest import mock
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import substrax.substrate._pairs as pairs_module
+import substrax.substrate._positions as positions_module
+from substrax.cppn import QueryEngine
+from substrax.substrate import EMRRule, ESRule, Layout, num_cells
 from tests.substrate.support import (
     SEEDS,
     assert_same_bits,
@@ -18,11 +23,6 @@ from tests.substrate.support import (
     make_engine,
     part_of,
 )
-
-import substrax.substrate._pairs as pairs_module
-import substrax.substrate._positions as positions_module
-from substrax.cppn import QueryEngine
-from substrax.substrate import EMRRule, ESRule, Layout, num_cells
 
 Parts = tuple[QueryEngine, Layout, ESRule | EMRRule]
 

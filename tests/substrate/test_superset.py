@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.reference.grid import Position
-from tests.substrate.support import SEEDS, draw_cppns, make_engine
 
 from substrax.cppn import QueryEngine
 from substrax.substrate import EMRRule, ESRule, WeightMap
 from substrax.substrate._cells import centres
 from substrax.substrate._connections import UPWARDS
 from substrax.substrate._fields import Fields, FrontierValues, Queries
+from tests.reference.grid import Position
+from tests.substrate.support import SEEDS, draw_cppns, make_engine
 
 COUNTEREXAMPLE = json.loads(
     (Path(__file__).parent.parent / "data" / "superset_counterexample.json").read_text()

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from substrax.substrate import ESRule, Layout, WeightMap
 from tests.reference.cppn import Query
 from tests.reference.es import parameters_of
 from tests.substrate.replay import Replay
@@ -17,8 +19,6 @@ from tests.substrate.support import (
     make_engine,
     without_silent_nodes,
 )
-
-from substrax.substrate import ESRule, Layout, WeightMap
 
 VECTORS = Path(__file__).parent.parent / "data" / "pureples.json"
 CASES = json.loads(VECTORS.read_text())["cases"]

@@ -3,4 +3,5 @@
 Nothing heavy is imported before it is needed, so that help and errors come at once.
 """
 
+from ._errors import in_words as in_words
 from ._main import main as main

@@ -1,15 +1,12 @@
 """Commands and their arguments."""
 
 import argparse
-import logging
-import math
-import os
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from .. import __version__
 from ..experiments import read_experiment
+from ._errors import in_words
 from ._flags import take_settings
 
 _RUN_HELP = """\
@@ -91,60 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("--precision", choices=("f32", "f64"), default="f64")
     verify.add_argument("--json", action="store_true", help="print one JSON object")
-    _add_reproduce(add)
-    _add_bench(add)
     return parser
-
-
-def _add_reproduce(add: Any) -> None:
-    parser = add(
-        "reproduce",
-        "run a table or figure of the paper again",
-        description="Runs what a table or figure of the paper needs, in processes of "
-        "their own, and writes the page NAME.md with tables, a figure and all data. "
-        "What is complete is not run again; after a kill the same command goes on.",
-    )
-    parser.add_argument("name", nargs="?", help="left out: all are listed; or a file")
-    parser.add_argument(
-        "--quick", action="store_true", help="few runs, to try it; writes NAME-quick.md"
-    )
-    parser.add_argument("--seeds", type=int, metavar="N", help="runs of each cell")
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="runs at a time, if they are not timed"
-    )
-    parser.add_argument(
-        "--untimed", action="store_true", help="no timed runs: others use this machine"
-    )
-    parser.add_argument(
-        "--minutes",
-        type=float,
-        default=math.inf,
-        metavar="M",
-        help="start no run after so long; 0: only write the page",
-    )
-    parser.add_argument("--out", default="results", metavar="DIR", help="for the page")
-    parser.add_argument(
-        "--runs", default="runs/reproduce", metavar="DIR", help="for the runs"
-    )
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
-
-
-def _add_bench(add: Any) -> None:
-    parser = add(
-        "bench",
-        "run the benchmarks of a checkout",
-        description="Runs benchmarks (without names: all of the suite), prints their "
-        "tables, and writes bench.md and bench.json.",
-    )
-    parser.add_argument("name", nargs="*", help="some of them; see --list")
-    parser.add_argument("--list", action="store_true", help="show which there are")
-    parser.add_argument(
-        "--full", action="store_true", help="everything; otherwise some minutes' worth"
-    )
-    parser.add_argument("--out", default="results", metavar="DIR", help="for the page")
-    parser.add_argument(
-        "--install-peers", action="store_true", help="pip install what is missing"
-    )
 
 
 def _add_running(parser: argparse.ArgumentParser) -> None:
@@ -182,14 +126,6 @@ def _dispatch(words: Sequence[str]) -> int:
         from ._verify import verify
 
         return verify(arguments)
-    if command == "reproduce":
-        from ._reproduce import reproduce
-
-        return reproduce(arguments)
-    if command == "bench":
-        from ._bench import bench
-
-        return bench(arguments)
     from . import _inspect
 
     return {
@@ -201,57 +137,5 @@ def _dispatch(words: Sequence[str]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; returns the exit status.
-
-    0: done. 1: something outside the program failed (a full disk, a missing extra),
-    or the program itself.
-    2: a mistake in what was asked for. 130, 143: interrupted, after saving.
-    """
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    # warnings of the library, such as a damaged checkpoint that was passed over
-    logging.basicConfig(format="substrax: %(message)s", level=logging.WARNING)
-    try:
-        return _dispatch(words)
-    except BrokenPipeError:
-        # the reader of our output has gone, as in `substrax list | head`
-        sys.stderr.close()
-        return 0
-    except ValueError as error:
-        if os.environ.get(TRACEBACK):
-            raise
-        print(f"substrax: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        what = f"{error.strerror or error}"
-        if error.filename:
-            what = f"cannot use {error.filename}: {what}"
-        more = " ".join(getattr(error, "__notes__", ()))
-        print(f"substrax: {what}. {more}".rstrip(), file=sys.stderr)
-        return 1
-    except ImportError as error:
-        print(f"substrax: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("substrax: stopped.", file=sys.stderr)
-        return 130
-    except Exception as error:
-        if os.environ.get(TRACEBACK):
-            raise
-        kind = type(error).__name__
-        text = _shortened(f"{kind}: {error}" if str(error) else kind)
-        print(
-            f"substrax: something went wrong that should not have: {text}\nPlease "
-            f"report it, with what `{TRACEBACK}=1 substrax ...` prints.",
-            file=sys.stderr,
-        )
-        return 1
-
-
-TRACEBACK = "SUBSTRAX_TRACEBACK"
-"""Set in the environment, it shows where an error came from."""
-
-
-def _shortened(text: str, most: int = 300) -> str:
-    """On one line, and not all of it."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 4]} ..."
+    """Runs a command; returns the exit status (see `in_words`)."""
+    return in_words(_dispatch, sys.argv[1:] if arguments is None else arguments)

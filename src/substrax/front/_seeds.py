@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..models import Model
+from ..sweeps import rate
 from ._evolve import evolve
 from ._run import Run
 
@@ -36,13 +37,13 @@ class SeedRuns:
     def summary(self) -> dict[str, int | float]:
         """How many were solved, with Wilson's interval of 95 %, and medians."""
         solved = [run for run in self.runs if run.is_solved]
-        low, high = _wilson(len(solved), len(self.runs))
+        share = rate(len(solved), len(self.runs))
         found: dict[str, int | float] = {
             "runs": len(self.runs),
             "solved": len(solved),
-            "rate": len(solved) / len(self.runs),
-            "rate_low": low,
-            "rate_high": high,
+            "rate": share.value,
+            "rate_low": share.low,
+            "rate_high": share.high,
             "median_best_fitness": statistics.median(map(_fitness, self.runs)),
             "median_seconds": statistics.median(run.seconds for run in self.runs),
         }
@@ -63,16 +64,6 @@ class SeedRuns:
             number = facts["median_generations_if_solved"]
             lines.append(f"median of generations to a solution {number:g}")
         return "\n".join(lines)
-
-
-def _wilson(successes: int, trials: int) -> tuple[float, float]:
-    """The interval of 95 % for a share (Wilson 1927)."""
-    z = 1.959963984540054
-    share = successes / trials
-    middle = share + z * z / (2 * trials)
-    width = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    scale = 1 + z * z / trials
-    return max((middle - width) / scale, 0.0), min((middle + width) / scale, 1.0)
 
 
 def _fitness(run: Run) -> float:

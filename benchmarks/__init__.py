@@ -1,0 +1,1 @@
+"""Benchmarks: this package beside its peers, and beside the machine."""

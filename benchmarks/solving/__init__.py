@@ -1,0 +1,1 @@
+"""How often problems are solved, beside peers."""

@@ -1,0 +1,74 @@
+"""How often problems are solved, beside peers, over many seeds.
+
+    python -m benchmarks.solving                    everything, 30 seeds
+    python -m benchmarks.solving retina parity-4    some of it
+    python -m benchmarks.solving --seeds 3 --minutes 5
+
+Runs are kept in results/solving.jsonl and never done twice, so that the command can be
+stopped and given again. `--page FILE.md` writes the page of what there is, and its data
+beside it. Seeds are 0 to 29; settings were chosen with seeds from 1000 on.
+"""
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+from substrax._files import write_atomically
+
+from .cells import CELLS, DEPTH_CELLS, SEEDS, jobs_of
+from .depth import section
+from .ours import run_experiment
+from .page import page, read_data, table, write_data
+from .peer_multineat import run_multineat
+from .peer_neat_python import run_neat_python
+from .runs import Job, free_cores, run_all
+
+ALL = [*CELLS, *DEPTH_CELLS]
+PEERS = {"multineat": run_multineat, "neat-python": run_neat_python}
+
+
+def run_one(job: Job) -> dict[str, Any]:
+    work = job.work
+    if "peer" in work:
+        return PEERS[work["peer"]](work, job.seed)
+    return run_experiment(work, job.seed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="How often problems are solved.")
+    parser.add_argument("cells", nargs="*", help=f"some of {', '.join(ALL)}")
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--only", choices=("ours", "peers"), help="one side of it")
+    parser.add_argument("--minutes", type=float, default=math.inf)
+    parser.add_argument("--results", type=Path, default=Path("results/solving.jsonl"))
+    parser.add_argument("--known", type=Path, help="data of a page: runs that are done")
+    parser.add_argument("--page", type=Path)
+    arguments = parser.parse_args()
+    unknown = set(arguments.cells) - set(ALL)
+    if unknown:
+        parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(ALL)}.")
+    names = arguments.cells or ALL
+    jobs = [job for name in names for job in jobs_of(name, arguments.seeds)]
+    if arguments.only:
+        is_wanted = arguments.only == "ours"
+        jobs = [job for job in jobs if ("peer" not in job.work) == is_wanted]
+    known = read_data(arguments.known) if arguments.known else {}
+    done = known | run_all(
+        [job for job in jobs if job.key not in known],
+        run_one,
+        arguments.results,
+        cores=free_cores(),
+        minutes=arguments.minutes,
+    )
+    tables = [text for name in names if name in CELLS and (text := table(name, done))]
+    if depths := section(done):
+        tables.append(depths)
+    print("\n\n".join(tables))
+    if arguments.page:
+        write_data(done, arguments.page.with_suffix(".parquet"))
+        write_atomically(arguments.page, page(done, arguments.page))
+
+
+if __name__ == "__main__":
+    main()
