@@ -21,7 +21,7 @@ PYTEST_ARGS    ?=
 # loadfile: tests of one file share a worker, and what it has compiled
 PYTEST_FLAGS    = -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
 
-.PHONY: help demo test test-native test-slow fuzz mutants lint format docs bench clean
+.PHONY: help demo test test-native test-slow fuzz mutants lint format settings docs bench clean
 
 help:
 	@echo "make demo         evolve XOR with EMR-HyperNEAT and write a report"
@@ -32,6 +32,7 @@ help:
 	@echo "make mutants      faults put into the program: do the tests notice? (EACH=5)"
 	@echo "make lint         ruff, pyright, import-linter"
 	@echo "make format       let ruff rewrite the files"
+	@echo "make settings     write down which settings there are (after a change of their classes)"
 	@echo "make docs         build the documentation into site/"
 	@echo "make bench        run the benchmarks and write results/bench.md (BENCH_ARGS=--full)"
 	@echo "make clean        remove the environment and everything built"
@@ -80,6 +81,10 @@ lint: $(STAMP)-checks
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
 	$(BIN)/lint-imports --no-logo --cache-dir .cache/import_linter
 
+# Which settings there are, as data: after a change of their classes.
+settings: $(STAMP)-checks
+	$(BIN)/python -m substrax.config
+
 format: $(STAMP)-checks
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -87,7 +92,7 @@ format: $(STAMP)-checks
 # Numbers are tested as users get them. Where evolution's logic is tested, compiling it
 # takes most of the time: hence less optimisation there. (test_doors.py compares bits:
 # without optimisation XLA adds up in another way.)
-LOGIC_TESTS := tests/neat tests/evolution tests/front tests/report tests/paper tests/sweeps \
+LOGIC_TESTS := tests/neat tests/evolution tests/front tests/report tests/paper tests/sweeps tests/settings \
     $(filter-out %/test_doors.py,$(wildcard tests/problems/test_*.py)) tests/test_cli.py tests/test_benchmarks.py tests/test_cli_run.py tests/test_examples.py
 
 test: lint test-native

@@ -73,7 +73,7 @@ def test_why_it_stopped_is_kept_and_shown(tmp_path, ran, capsys):
     assert directory.stop_reason() is StopReason.GENERATIONS
     assert main(["show", str(ran)]) == 0
     assert "stopped because all generations were run" in capsys.readouterr().out
-    directory.write_stop_reason(None)  # as while it goes on, or after it was killed
+    directory.note_start(0.98)  # as while it goes on, or after it was killed
     assert main(["show", str(ran), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["stopped"] is None
     assert main(["show", str(ran)]) == 0
@@ -149,13 +149,6 @@ def test_list_shows_everything_there_is(capsys):
         assert name in out
     assert main(["list", "retina"]) == 0
     assert 'name = "retina"' in capsys.readouterr().out
-
-
-def test_bench_lists_the_scripts(capsys):
-    assert main(["bench", "--list"]) == 0
-    assert "end_to_end" in capsys.readouterr().out
-    assert main(["bench", "nothing"]) == 2
-    assert "there is no benchmark 'nothing'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

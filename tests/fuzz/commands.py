@@ -5,7 +5,7 @@ import random
 import shutil
 from pathlib import Path
 
-from substrax.config._experiment import _known
+from substrax.settings import known_settings
 
 from . import hostile
 from ._case import Case
@@ -86,7 +86,9 @@ def _random_words(draw: random.Random) -> list[str]:
 
 def _flag(draw: random.Random, command: str) -> list[str]:
     if command in ("run", "resume") and draw.random() < 0.7:
-        known = _known("xor", draw.choice(("neat", "emr", "hyperneat")), "substrax")
+        known = known_settings(
+            "xor", draw.choice(("neat", "emr", "hyperneat")), "substrax"
+        )
         key = draw.choice(list(known))
         if key in ("run.generations", "run.engine"):
             return []

@@ -6,10 +6,10 @@ import random
 from typing import Any
 
 from substrax.config import Experiment
-from substrax.config._experiment import _known
 from substrax.methods import METHODS
 from substrax.neat import presets
 from substrax.problems import PROBLEMS
+from substrax.settings import known_settings
 
 from . import hostile
 from ._case import Case
@@ -36,7 +36,7 @@ def random_document(draw: random.Random) -> str:
         draw.choice(list(METHODS)),
         draw.choice(list(presets.PRESETS)),
     )
-    known = _known(*names)
+    known = known_settings(*names)
     flat: dict[str, Any] = {"problem.name": names[0]}
     for key, name in (("decoder.name", names[1]), ("neat.preset", names[2])):
         if draw.random() < 0.9:

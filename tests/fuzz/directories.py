@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from substrax.evolution._seal import sealed
+from substrax.runs import sealed
 
 from . import hostile
 from ._case import Case

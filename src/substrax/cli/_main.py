@@ -116,8 +116,31 @@ def _dispatch(words: Sequence[str]) -> int:
     arguments = _parser().parse_args(words)
     arguments.settings = settings
     command = arguments.command
-    if getattr(arguments, "experiment", None) is not None:
-        read_experiment(arguments.experiment)  # before JAX is imported
+    if command == "list":
+        from ._list import list_all, list_settings
+
+        wanted = arguments.experiment
+        return list_all() if wanted is None else list_settings(wanted)
+    if command == "run":
+        # what is misspelt is told before JAX is imported
+        name, text = read_experiment(arguments.experiment)
+        from ._list import check_settings
+
+        check_settings(name, text, settings)
+    if command == "resume" and settings:
+        from ..runs import read_config
+        from ._list import check_settings
+
+        check_settings(arguments.directory, read_config(arguments.directory), settings)
+    if command == "show":
+        from ._show import show
+
+        return show(arguments)
+    if command == "resume" and not (settings or arguments.json or arguments.report):
+        from ._show import show_if_complete
+
+        if show_if_complete(arguments):
+            return 0
     if command in ("run", "resume"):
         from . import _run
 
@@ -128,12 +151,7 @@ def _dispatch(words: Sequence[str]) -> int:
         return verify(arguments)
     from . import _inspect
 
-    return {
-        "show": _inspect.show,
-        "report": _inspect.report,
-        "export": _inspect.export,
-        "list": _inspect.list_all,
-    }[command](arguments)
+    return getattr(_inspect, command)(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,8 +8,10 @@ from pathlib import Path
 from ..config import Experiment, load_experiment, load_run
 from ..evolution import Result, RunDirectory, StopReason
 from ..front import JSONLines, Silent, make_display
-from ._inspect import summary_lines, write_report_at
+from ..runs import summary, summary_lines
+from ._inspect import write_report_at
 from ._interruption import Interruption
+from ._show import how_to_go_on
 
 
 def _free_directory(experiment: Experiment) -> Path:
@@ -78,7 +80,7 @@ def _go(
     except KeyboardInterrupt:
         interruption.exit()
     if not arguments.quiet:
-        _tell(experiment, directory, result, arguments)
+        _tell(directory, result, arguments)
     if arguments.report and not directory.metrics():
         print("substrax: no report: no generation was finished.", file=sys.stderr)
     elif arguments.report:
@@ -91,10 +93,7 @@ def _go(
 
 
 def _tell(
-    experiment: Experiment,
-    directory: RunDirectory,
-    result: Result,
-    arguments: argparse.Namespace,
+    directory: RunDirectory, result: Result, arguments: argparse.Namespace
 ) -> None:
     """The result, for a person or a program."""
     if arguments.json:
@@ -110,11 +109,9 @@ def _tell(
         }
         print(json.dumps(outcome), flush=True)
         return
-    print(*summary_lines(experiment, directory), sep="\n")
+    facts = summary(directory.path)
+    print(*summary_lines(facts), sep="\n")
     if result.reason is StopReason.INTERRUPTED:
         print(f"Everything is saved. Continue with: substrax resume {directory.path}")
     elif result.reason is StopReason.GENERATIONS:
-        more = result.generations * 2
-        print(
-            f"Go on with: substrax resume {directory.path} --generations {max(more, 1)}"
-        )
+        print(how_to_go_on(facts))

@@ -10,7 +10,6 @@ from typing import Any
 from .._documents import parse_toml
 from .._files import Piece
 from .._resources import Progress
-from .._suggest import suggest
 from .._types import shown
 from ..decoders import AbstractDecoder
 from ..evolution import (
@@ -25,32 +24,23 @@ from ..experiments import is_own, read_experiment
 from ..methods import METHODS, AbstractMethod
 from ..neat import NEAT, GenomeData, NEATConfig
 from ..problems import PROBLEMS, AbstractProblem, ArrayProblem, arrays_pieces
-from . import _schema
+from ..runs import read_config
+from ..settings import (
+    IN_PYTHON,
+    NAMES,
+    Resolved,
+    Setting,
+    changed,
+    flatten,
+    resolve,
+)
 from ._build import build_config, build_neat, genome_activations
-from ._own import ARRAYS, IN_PYTHON, absolute, named, own_problem
-from ._schema import CHANGEABLE, DEFAULT_METHOD, DEFAULT_PRESET, RunSettings
-from ._settings import Setting
+from ._own import ARRAYS, absolute, named, own_problem
+from ._run import CHANGEABLE, RunSettings
 from ._start import StartSettings, given_settings, is_place, read_file
-from ._toml import dump_toml, flatten
-
-ALIASES = {
-    "seed": "run.seed",
-    "target": "run.target",
-    "population": "neat.population_size",
-    "preset": "neat.preset",
-    "method": "method.name",
-    "problem": "problem.name",
-    "start_from": "start.genome",
-}
-"""Short names of settings, besides the last part of a key that is the only such."""
-
-RENAMED = {"rule": "method", "decoder": "method"}
-"""What users of version 0.1 may write."""
 
 _WITHOUT_EFFECT = ("method.strategy",)
 """Settings that decide about time and memory, never about results."""
-
-_NAMES = ("problem.name", "method.name", "neat.preset")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +130,7 @@ class Experiment:
         return {
             key.removeprefix(prefix): value
             for key, value in self.values.items()
-            if key.startswith(prefix) and key not in _NAMES
+            if key.startswith(prefix) and key not in NAMES
         }
 
     @staticmethod
@@ -156,8 +146,7 @@ class Experiment:
 
     def to_toml(self) -> str:
         """All settings, also those that were left out."""
-        flat = {"description": self.description} if self.description else {}
-        return dump_toml(flat | dict(self.values))
+        return Resolved(self.description, self.values).to_toml()
 
     def with_settings(self, changes: Mapping[str, Any]) -> "Experiment":
         """The same with other values.
@@ -166,26 +155,13 @@ class Experiment:
         such (`depth`), or one of the aliases `population`, `method`, `preset`. With
         another problem or method, settings that it does not have are forgotten.
         """
-        given, own = dict(self.given), self.own
-        short = {key.replace("-", "_"): value for key, value in changes.items()}
-        # The names come first: they decide which other settings there are.
-        for key, value in short.items():
-            if ALIASES.get(key, key) in _NAMES:
-                given[ALIASES.get(key, key)] = value
-                own = None if ALIASES.get(key, key) == "problem.name" else own
-        known = _known(*_names(given))
-        for key in [k for k in given if k.split(".")[0] in ("problem", "method")]:
-            if key not in known and key not in _NAMES and key.count(".") == 1:
-                del given[key]
-        for key, value in short.items():
-            if ALIASES.get(key, key) not in _NAMES:
-                full = _full_key(key, known, _names(given))
-                given[full] = value
-                own = None if full.startswith("problem.") else own
-                for method in METHODS:  # what is said now is meant for all of them
-                    name = full.removeprefix("method.")
-                    given.pop(f"method.{method}.{name}", None)
-        return _resolve(self.name, given, own, self.folder)
+        given = changed(self.given, changes, _find_own)
+        is_other = any(
+            given.get(key) != self.given.get(key)
+            for key in given.keys() | self.given.keys()
+            if key.startswith("problem.")
+        )
+        return _resolve(self.name, given, None if is_other else self.own, self.folder)
 
     def with_method(self, method: str | AbstractMethod) -> "Experiment":
         """The same with another method: by name, or with all of its settings."""
@@ -292,71 +268,9 @@ def _section_errors(
         raise ValueError(f"[{section}] {error}") from error
 
 
-def _names(given: Mapping[str, Any]) -> tuple[str, str, str]:
-    if "problem.name" not in given:
-        raise ValueError(
-            "an experiment needs a problem: write `[problem]` and below it, for "
-            'example, `name = "xor"`. `substrax list` shows the problems.'
-        )
-    defaults = {"method.name": DEFAULT_METHOD, "neat.preset": DEFAULT_PRESET}
-    problem, method, preset = (
-        Setting(name, str, "").understand(given.get(name, defaults.get(name)))
-        for name in _NAMES
-    )
-    return absolute(problem) if is_own(problem) else problem, method, preset
-
-
-def _known(problem: str, method: str, preset: str) -> dict[str, Setting]:
-    return (
-        _schema.run_settings()
-        | _schema.problem_settings(problem)
-        | _schema.method_settings(method)
-        | _schema.neat_settings(preset)
-        | _schema.start_settings()
-    )
-
-
-def _full_key(
-    key: str, known: Mapping[str, Setting], names: tuple[str, str, str]
-) -> str:
-    """The dotted key that a person means by `key`."""
-    key = ALIASES.get(key, key)
-    if key in known or key in _NAMES or key == "description":
-        return key
-    ends = [k for k in known if k.endswith("." + key)]
-    if len(ends) == 1:
-        return ends[0]
-    if ends:
-        # one section has it directly, another one deeper: the direct one is meant
-        direct = [k for k in ends if k.count(".") == 1]
-        if len(direct) == 1:
-            return direct[0]
-        raise ValueError(
-            f"{shown(key)} may be any of {', '.join(ends)}; give it in full."
-        )
-    first, dot, rest = key.partition(".")
-    if first in RENAMED:
-        raise ValueError(
-            f"there is no setting {shown(key)}: what was {first} is {RENAMED[first]} "
-            f"now. Write {shown(RENAMED[first] + dot + rest)}."
-        )
-    last = key.rpartition(".")[2]
-    others = [
-        name
-        for name in (METHODS if key in (last, f"method.{last}") else ())
-        if f"method.{last}" in _schema.method_settings(name)
-    ]
-    if others:
-        raise ValueError(
-            f"{last} is a setting of the method{'s' if len(others) > 1 else ''} "
-            f"{' and '.join(map(repr, others))}, but the "
-            f"method here is {names[1]!r}. Leave it out, or add --method {others[-1]}."
-        )
-    short = {k.rpartition(".")[2] for k in known}
-    raise ValueError(
-        f"there is no setting {shown(key)}{suggest(key, [*known, *short, *ALIASES])}. "
-        "`substrax list EXPERIMENT` shows all settings of an experiment."
-    )
+def _find_own(name: str) -> tuple[Mapping[str, Setting], Mapping[str, object]]:
+    found = own_problem(name)
+    return found.settings, found.suggested
 
 
 def _resolve(
@@ -366,38 +280,18 @@ def _resolve(
     folder: Path = Path(),
 ) -> Experiment:
     """Gives every setting its value, from what was said and what the rest implies."""
-    names = _names(given)
-    known = _known(*names)
-    values: dict[str, Any] = dict(zip(_NAMES, names, strict=True))
-    values |= {key: setting.default for key, setting in known.items()}
-    suggested = _schema.suggested(names[0]) if own is None else own.suggested
-    for key, value in suggested.items():
-        if f"method.{key}" in known:
-            values[f"method.{key}"] = value
-    special: dict[str, Any] = {}
-    for key, value in given.items():
-        parts = key.split(".")
-        if key in _NAMES or key == "description":
-            continue
-        if parts[0] == "method" and len(parts) == 3 and parts[1] in METHODS:
-            setting = _setting_of_method(key, parts[1], parts[2])
-            if parts[1] == names[1]:
-                special[setting.key] = setting.understand(value)
-        elif key in known:
-            values[key] = known[key].understand(value)
-        else:
-            full = _full_key(key, known, names)  # raises, unless it is only too short
-            raise ValueError(
-                f"there is no setting {shown(key)}; in full it is {shown(full)}."
-            )
-    values |= special
+    name_given = given.get("problem.name")
+    if isinstance(name_given, str) and is_own(name_given):
+        given = {**given, "problem.name": absolute(name_given)}
+    found = resolve(
+        given,
+        find_own=_find_own,
+        suggested=None if own is None else own.suggested,
+    )
+    values = dict(found.values)
     if is_place(values["start.genome"]):
         values |= _read_start(values["start.genome"])
-
-    description = Setting("description", str, "").understand(
-        given.get("description", "")
-    )
-    return Experiment(name, description, values, dict(given), own, folder)
+    return Experiment(name, found.description, values, dict(given), own, folder)
 
 
 def _read_start(place: str) -> dict[str, Any]:
@@ -416,17 +310,6 @@ def _read_start(place: str) -> dict[str, Any]:
     return given_settings(data, origin)
 
 
-def _setting_of_method(key: str, method: str, name: str) -> Setting:
-    settings = _schema.method_settings(method)
-    if f"method.{name}" not in settings:
-        short = [k.removeprefix("method.") for k in settings]
-        raise ValueError(
-            f"there is no setting {shown(key)}{suggest(name, short)}: the method "
-            f"{shown(method)} has {', '.join(short)}."
-        )
-    return settings[f"method.{name}"]
-
-
 def load_experiment(name_or_path: str | os.PathLike[str]) -> Experiment:
     """An experiment that comes with the package, by name, or one in a TOML file."""
     name, text = read_experiment(name_or_path)
@@ -436,17 +319,6 @@ def load_experiment(name_or_path: str | os.PathLike[str]) -> Experiment:
 def load_run(directory: str | os.PathLike[str]) -> tuple[Experiment, RunDirectory]:
     """The experiment of a run directory, and the directory."""
     run = RunDirectory(directory)
-    try:
-        text = run.config_text()
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{run.path / 'config.toml'} is not a text: byte {error.start} is not "
-            "UTF-8. It is damaged."
-        ) from error
-    if not text:
-        raise ValueError(
-            f"{run.path} has no config.toml: its run was started from Python, by "
-            "evolve(), and can be continued or looked at from there."
-        )
+    text = read_config(run.path)
     experiment = Experiment.from_toml(text, name=str(run.path / "config.toml"))
     return dataclasses.replace(experiment, folder=run.path.absolute()), run

@@ -21,16 +21,13 @@ from .._suggest import suggest
 from .._types import brief, shown
 from ..evolution import DATA
 from ..problems import PROBLEMS, AbstractProblem, FunctionProblem, read_arrays
+from ..settings import IN_PYTHON, Setting, setting_of
 from ..substrate import Layout
-from ._settings import Setting, setting_of
 
 SEPARATOR = ":"
 
 ARRAYS = "arrays"
 """The name of a data set that lies in a file of ours."""
-
-IN_PYTHON = "python"
-"""The name of a problem that cannot be named: it exists in one program only."""
 
 
 def absolute(name: str) -> str:

@@ -15,7 +15,7 @@ from ..decoders import (
     seed_genome,
 )
 from ..neat import Genome, GenomeData
-from ._settings import NONE
+from ..settings import NONE
 
 GIVEN = "given"
 """The genome is what `start.nodes` and `start.links` say."""

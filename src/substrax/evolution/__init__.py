@@ -1,13 +1,16 @@
 """The loop, its records, and run directories that survive being killed."""
 
+from ..runs import DATA as DATA
+from ..runs import TIMES as TIMES
+from ..runs import DamagedRunError as DamagedRunError
+from ..runs import GenerationRecord as GenerationRecord
+from ..runs import StopReason as StopReason
+from ..runs import diagnose as diagnose
 from ._best import Best as Best
 from ._best import best_to_safetensors as best_to_safetensors
 from ._best import genome_size as genome_size
-from ._checkpoint import DamagedRunError as DamagedRunError
 from ._checks import check_limits as check_limits
 from ._checks import check_memory as check_memory
-from ._diagnosis import diagnose as diagnose
-from ._directory import DATA as DATA
 from ._directory import RunDirectory as RunDirectory
 from ._lock import RunLockedError as RunLockedError
 from ._lock import lock as lock
@@ -15,6 +18,3 @@ from ._loop import MAX_CACHED_BYTES as MAX_CACHED_BYTES
 from ._loop import Callback as Callback
 from ._loop import Result as Result
 from ._loop import evolve as evolve
-from ._record import TIMES as TIMES
-from ._record import GenerationRecord as GenerationRecord
-from ._record import StopReason as StopReason

@@ -13,7 +13,7 @@ import safetensors
 import safetensors.numpy
 
 from .._files import write_atomically
-from ._seal import sealed, unsealed
+from ..runs import DamagedRunError, sealed, unsealed
 
 FORMAT, VERSION = "substrax-checkpoint", 2
 NUM_KEPT = 2
@@ -23,10 +23,6 @@ NAMES = re.compile(r"(\d{6,})\.(json|safetensors)")
 _log = logging.getLogger("substrax")
 
 State = TypeVar("State")
-
-
-class DamagedRunError(ValueError):
-    """A run directory holds files that cannot be used."""
 
 
 def state_arrays(state: Any) -> dict[str, np.ndarray]:

@@ -6,6 +6,7 @@
     metrics.jsonl    one line for each generation
     checkpoints/     the state after the last two checkpoints
     best.json, best.safetensors
+    summary.json     what the best network is, once the run has ended
     scratch/         while the run goes on, what exceeds memory_budget
     report/          made by `substrax report`
 
@@ -30,6 +31,26 @@ from .._files import (
     sync_folder,
     write_atomically,
 )
+from ..runs import (
+    BEST,
+    BEST_ARRAYS,
+    CHECKPOINTS,
+    CONFIG,
+    DATA,
+    FACTS,
+    FILES,
+    LOCK,
+    METRICS,
+    DamagedRunError,
+    Metrics,
+    StopReason,
+    check_directory,
+    digest_of,
+    finite_or_none,
+    read_facts,
+    read_lines,
+    sealed,
+)
 from . import _checkpoint
 from ._best import (
     Best,
@@ -38,21 +59,13 @@ from ._best import (
     check_best_json,
     read_best,
 )
-from ._checkpoint import Checkpoint, DamagedRunError
-from ._facts import check_facts, gather_facts
+from ._checkpoint import Checkpoint
+from ._facts import gather_facts
 from ._identity import difference
 from ._lock import lock
-from ._metrics import Metrics, read_lines
-from ._record import StopReason
-from ._seal import digest_of, sealed, unsealed
 
 State = TypeVar("State")
 
-FACTS, CONFIG, METRICS = "run.json", "config.toml", "metrics.jsonl"
-BEST, BEST_ARRAYS = "best.json", "best.safetensors"
-LOCK, CHECKPOINTS, SCRATCH, REPORT = ".lock", "checkpoints", "scratch", "report"
-DATA = "data.safetensors"
-FILES = (FACTS, CONFIG, METRICS, BEST, BEST_ARRAYS, DATA)
 _TEMPORARY_OF = re.compile("|".join(map(re.escape, FILES)))
 
 _log = logging.getLogger("substrax")
@@ -64,15 +77,7 @@ class RunDirectory:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._metrics = Metrics(self.path / METRICS)
-        if not (self.path / FACTS).is_file():
-            what = "holds no run" if self.path.is_dir() else "does not exist"
-            raise ValueError(
-                f"{self.path} {what}. Give the directory that `substrax run` named, or "
-                "start a run with `substrax run EXPERIMENT --out "
-                f"{self.path}`."
-            )
-        names = (*FILES, LOCK, CHECKPOINTS, SCRATCH, REPORT)
-        refuse_links(self.path / name for name in names)
+        check_directory(self.path)
         if (self.path / CHECKPOINTS).is_dir():
             refuse_links(_checkpoint.ours(self.path / CHECKPOINTS))
 
@@ -111,25 +116,12 @@ class RunDirectory:
 
     def facts(self) -> dict[str, Any]:
         """The content of `run.json`: seed, versions, device, start, why it stopped."""
-        path = self.path / FACTS
-        try:
-            facts = unsealed(path.read_bytes())
-            check_facts(facts)
-        except ValueError as error:
-            raise DamagedRunError(
-                f"{path} cannot be used: {error}. Put the file back as it was. If that "
-                f"is not possible, `substrax run {self.path / CONFIG} --out NEW` does "
-                "the same again from the start, with the same result."
-            ) from error
-        return facts
+        return read_facts(self.path)
 
     def stop_reason(self) -> StopReason | None:
         """Why the run stopped; None while it goes on, or if it was killed."""
         reason = self.facts()["stopped"]
-        try:
-            return None if reason is None else StopReason(reason)
-        except ValueError:  # one that a later release knows
-            return StopReason.CALLBACK
+        return None if reason is None else StopReason.read(reason)
 
     def error(self) -> str | None:
         """The sentence of the error that ended the run, if one did."""
@@ -186,12 +178,13 @@ class RunDirectory:
         """Replaces the configuration (a resumed run may have other limits)."""
         write_atomically(self.path / CONFIG, text)
 
-    def write_stop_reason(
-        self, reason: StopReason | None, error: str | None = None
-    ) -> None:
-        """Notes why the run stopped; None says that it goes on."""
-        stopped = None if reason is None else reason.value
-        self._write_facts(stopped=stopped, error=error)
+    def write_stop_reason(self, reason: StopReason, error: str | None = None) -> None:
+        """Notes why the run stopped."""
+        self._write_facts(stopped=reason.value, error=error)
+
+    def note_start(self, target: float) -> None:
+        """Notes that the run goes on, and the fitness that is enough."""
+        self._write_facts(stopped=None, error=None, target=finite_or_none(target))
 
     def _write_facts(self, **changes: Any) -> None:
         facts = self.facts()

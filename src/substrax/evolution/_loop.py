@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import functools
+import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -18,19 +19,22 @@ from .._memory import scratch_in
 from .._resources import Resources
 from ..decoders import AbstractDecoder, NetworkCache
 from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
-from ..network import Networks
+from ..network import Networks, describe
 from ..problems import AbstractProblem
+from ..runs import SCRATCH, GenerationRecord, StopReason, write_summary
 from ._best import Best
 from ._checks import check_fits, check_limits, check_memory, checked_fitness
 from ._compile_clock import compile_seconds
 from ._compiler import Compiled
-from ._directory import SCRATCH, RunDirectory
+from ._directory import RunDirectory
 from ._identity import identity_of
-from ._record import GenerationRecord, StopReason, make_record
+from ._record import make_record
 
 Callback = Callable[[GenerationRecord], "bool | StopReason | None"]
 """Called after each generation; True, or a reason, ends the run."""
 
+
+_log = logging.getLogger("substrax")
 
 MAX_CACHED_BYTES = 1 << 28
 """Networks that are kept unless a run says otherwise."""
@@ -167,11 +171,13 @@ def evolve(
             run.resources = dataclasses.replace(run.resources, scratch=scratch)
         state, history = run.restore(directory, config_text)
         try:
-            return run.go(state, history, directory, checkpoint_every)
+            result = run.go(state, history, directory, checkpoint_every)
         except Exception as error:
             with contextlib.suppress(OSError, ValueError):  # the first one matters
                 directory.write_stop_reason(StopReason.ERROR, _sentence(error))
             raise
+        run.summarise(result, directory)
+        return result
 
 
 def _first_state(algorithm: NEAT, key: Key[Array, ""]) -> NEATState:
@@ -246,10 +252,24 @@ class _Run:
             directory.prune_checkpoints(checkpoint.generation)
         if config_text and config_text != directory.config_text():
             directory.write_config(config_text)
-        directory.write_stop_reason(None)
+        directory.note_start(self.limits.target)
         lines = directory.cut_metrics(checkpoint)
         directory.write_best(self.best_of(state))
         return state, [GenerationRecord.from_dict(line) for line in lines]
+
+    def summarise(self, result: Result, directory: RunDirectory) -> None:
+        """Keeps what is told about a run, so that nothing is computed to show it.
+
+        The run is complete without; what fails here is no failure of it.
+        """
+        network, measures = result.best_network, {}
+        try:
+            if network is not None:
+                measures = self.problem.measures(network)
+            words = None if network is None else str(describe(network))
+            write_summary(directory.path, words, measures)
+        except Exception as error:
+            _log.warning("%s has no summary: %s", directory.path, _sentence(error))
 
     def best_of(self, state: NEATState) -> Best | None:
         """The best genome of a state with its network."""
