@@ -1,0 +1,34 @@
+"""What the files of a run say, read without JAX: records, metrics, summaries."""
+
+from ._diagnosis import diagnose as diagnose
+from ._files import BEST as BEST
+from ._files import BEST_ARRAYS as BEST_ARRAYS
+from ._files import CHECKPOINTS as CHECKPOINTS
+from ._files import CONFIG as CONFIG
+from ._files import DATA as DATA
+from ._files import FACTS as FACTS
+from ._files import FILES as FILES
+from ._files import FORMAT as FORMAT
+from ._files import LOCK as LOCK
+from ._files import METRICS as METRICS
+from ._files import REPORT as REPORT
+from ._files import SCRATCH as SCRATCH
+from ._files import SUMMARY as SUMMARY
+from ._files import VERSION as VERSION
+from ._files import DamagedRunError as DamagedRunError
+from ._files import check_directory as check_directory
+from ._files import read_config as read_config
+from ._files import read_facts as read_facts
+from ._metrics import Metrics as Metrics
+from ._metrics import read_lines as read_lines
+from ._record import TIMES as TIMES
+from ._record import GenerationRecord as GenerationRecord
+from ._record import StopReason as StopReason
+from ._record import finite_or_none as finite_or_none
+from ._seal import digest_of as digest_of
+from ._seal import sealed as sealed
+from ._seal import unsealed as unsealed
+from ._summary import is_complete as is_complete
+from ._summary import summary as summary
+from ._summary import summary_lines as summary_lines
+from ._summary import write_summary as write_summary

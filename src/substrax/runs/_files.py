@@ -1,0 +1,73 @@
+"""The files of a run, and what `run.json` must say."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .._documents import read_text
+from .._files import refuse_links
+from ._seal import unsealed
+
+FACTS, CONFIG, METRICS = "run.json", "config.toml", "metrics.jsonl"
+BEST, BEST_ARRAYS = "best.json", "best.safetensors"
+LOCK, CHECKPOINTS, SCRATCH, REPORT = ".lock", "checkpoints", "scratch", "report"
+DATA, SUMMARY = "data.safetensors", "summary.json"
+FILES = (FACTS, CONFIG, METRICS, BEST, BEST_ARRAYS, DATA, SUMMARY)
+
+FORMAT, VERSION = "substrax-run", 2
+
+
+class DamagedRunError(ValueError):
+    """A run directory holds files that cannot be used."""
+
+
+def check_directory(path: Path) -> None:
+    """Raises if it holds no run, or holds links where files should be."""
+    if not (path / FACTS).is_file():
+        what = "holds no run" if path.is_dir() else "does not exist"
+        raise ValueError(
+            f"{path} {what}. Give the directory that `substrax run` named, or "
+            f"start a run with `substrax run EXPERIMENT --out {path}`."
+        )
+    refuse_links(path / name for name in (*FILES, LOCK, CHECKPOINTS, SCRATCH, REPORT))
+
+
+def read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The content of `run.json`: seed, versions, device, start, why it stopped."""
+    file = Path(path) / FACTS
+    try:
+        facts = unsealed(file.read_bytes())
+        _check_facts(facts)
+    except ValueError as error:
+        raise DamagedRunError(
+            f"{file} cannot be used: {error}. Put the file back as it was. If that "
+            f"is not possible, `substrax run {Path(path) / CONFIG} --out NEW` does "
+            "the same again from the start, with the same result."
+        ) from error
+    return facts
+
+
+_KINDS = {"seed": int, "settings": dict | None, "stopped": str | None}
+
+
+def _check_facts(facts: dict[str, Any]) -> None:
+    """Raises a `ValueError` for facts that are not of this version, or incomplete."""
+    if facts.get("format") != FORMAT or facts.get("version") != VERSION:
+        raise ValueError(
+            f"its format is {facts.get('format')} {facts.get('version')}, this release "
+            f"reads {FORMAT} {VERSION}"
+        )
+    for name, kind in _KINDS.items():
+        if name not in facts or not isinstance(facts[name], kind):
+            raise ValueError(f"it does not say {name}")
+
+
+def read_config(path: str | os.PathLike[str]) -> str:
+    """The configuration of a run; a `ValueError` if it has none."""
+    file = Path(path) / CONFIG
+    if not file.exists():
+        raise ValueError(
+            f"{path} has no {CONFIG}: its run was started from Python, by "
+            "substrax.evolution.evolve(), and can be continued or looked at from there."
+        )
+    return read_text(file)

@@ -1,0 +1,195 @@
+"""What a run has found, in values and in words.
+
+All of it is read from the files of the run. What would have to be computed (how the
+best network is wired, what the problem measures of it) was written to `summary.json`
+when the run ended, with digests of the files that it is about; while a run goes on,
+there is less to say.
+"""
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .._documents import parse_toml
+from .._files import write_atomically
+from .._safetensors import map_safetensors
+from ._diagnosis import diagnose
+from ._files import (
+    BEST_ARRAYS,
+    CONFIG,
+    FACTS,
+    METRICS,
+    SUMMARY,
+    DamagedRunError,
+    check_directory,
+    read_config,
+    read_facts,
+)
+from ._metrics import read_lines
+from ._record import GenerationRecord, StopReason
+from ._seal import sealed, unsealed
+
+_ABOUT = (CONFIG, FACTS, METRICS, BEST_ARRAYS)
+
+
+def write_summary(
+    path: Path, network: str | None, measures: Mapping[str, float]
+) -> None:
+    """Keeps what had to be computed, of a run that has ended.
+
+    **Arguments:**
+
+    - `network`: the best one, in words.
+    - `measures`: what the problem says of it.
+    """
+    document = {
+        "files": _digests(path),
+        "network": network,
+        "measures": {
+            name: value if math.isfinite(value) else None
+            for name, value in measures.items()
+        },
+    }
+    write_atomically(path / SUMMARY, sealed(document))
+
+
+def _digests(path: Path) -> dict[str, str]:
+    found = {}
+    for name in _ABOUT:
+        if (path / name).exists():
+            with open(path / name, "rb") as file:
+                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def _read_summary(path: Path) -> dict[str, Any] | None:
+    """None if there is none, or if the run has gone on since."""
+    try:
+        document = unsealed((path / SUMMARY).read_bytes())
+        return document if document["files"] == _digests(path) else None
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def is_complete(path: str | os.PathLike[str]) -> bool:
+    """Whether a run has come to the end that its configuration asks for, and nothing
+    in its directory has changed since."""
+    place = Path(path)
+    check_directory(place)
+    reason = read_facts(place)["stopped"]
+    ends = (StopReason.TARGET.value, StopReason.GENERATIONS.value)
+    return reason in ends and _read_summary(place) is not None
+
+
+def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a run has found, as plain values."""
+    place = Path(path)
+    check_directory(place)
+    facts, config = read_facts(place), _read_config(place)
+    lines = read_lines(place / METRICS)
+    metrics, target = lines.records, facts.get("target")
+    best = _best(place)
+    kept = _read_summary(place) or {}
+    if best is not None:
+        best["is_solved"] = target is not None and best["fitness"] >= target
+        best["network"] = kept.get("network") or best["network"]
+        best["measures"] = kept.get("measures", {})
+    is_open = best is None or not best["is_solved"]
+    history = [GenerationRecord.from_dict(line) for line in metrics] if is_open else []
+    return {
+        "directory": str(place),
+        "problem": config["problem"]["name"],
+        "method": config["method"]["name"],
+        "seed": facts["seed"],
+        "generations": metrics[-1]["generation"] + 1 if metrics else 0,
+        "generations_at_most": config["run"]["generations"],
+        "stopped": facts["stopped"],
+        "error": facts.get("error"),
+        "damaged_lines": lines.damaged,
+        "target": target,
+        "seconds": round(sum(m["seconds"] for m in metrics), 3),
+        "compile_seconds": round(sum(m["compile_seconds"] for m in metrics), 3),
+        "num_cached": sum(m.get("num_cached", 0) for m in metrics),
+        "best": best,
+        "diagnosis": list(diagnose(history)),
+    }
+
+
+def _read_config(place: Path) -> dict[str, Any]:
+    """The parts of the configuration that are told."""
+    config = parse_toml(read_config(place), str(place / CONFIG))
+    for section, key in (
+        ("problem", "name"),
+        ("method", "name"),
+        ("run", "generations"),
+    ):
+        if key not in config.get(section, ()):
+            raise ValueError(
+                f"{place / CONFIG} does not say {section}.{key}. Put the file back as "
+                "it was."
+            )
+    return config
+
+
+def _best(place: Path) -> dict[str, Any] | None:
+    """What the file of the best network says; None while there is none."""
+    file = place / BEST_ARRAYS
+    if not file.exists():
+        return None
+    try:
+        arrays, metadata = map_safetensors(file)
+        facts = json.loads(metadata["substrax"])
+        num_nodes = len(arrays["network.node_bias"])
+        num_inputs, num_outputs = facts["num_inputs"], facts["num_outputs"]
+        num_hidden = num_nodes - num_inputs - num_outputs
+        return {
+            "fitness": facts["fitness"],
+            "generation": facts["generation"],
+            "genome_nodes": len(arrays["genome.node_id"]),
+            "genome_links": len(arrays["genome.link_id"]),
+            "network": f"{num_inputs} inputs, {num_hidden} hidden nodes, "
+            f"{num_outputs} outputs, {len(arrays['network.link_source'])} links",
+        }
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        raise DamagedRunError(
+            f"{file} is damaged: {error}. `substrax resume {place}` makes it anew "
+            "from the last checkpoint."
+        ) from error
+
+
+def summary_lines(facts: Mapping[str, Any]) -> list[str]:
+    """The same in words."""
+    best = facts["best"]
+    lines = [
+        f"{facts['problem']}, method {facts['method']}, seed {facts['seed']}: "
+        f"{facts['generations']} of {facts['generations_at_most']} generations in "
+        f"{facts['seconds']:.1f} s ({facts['compile_seconds']:.1f} s of it compiling)"
+    ]
+    if facts["stopped"] is None:
+        lines.append("still running, or killed (then `substrax resume` goes on)")
+    else:
+        error = f": {facts['error']}" if facts["error"] else ""
+        sentence = StopReason.read(facts["stopped"]).sentence
+        lines.append(f"stopped because {sentence}{error}")
+    if facts["damaged_lines"]:
+        numbers = ", ".join(map(str, facts["damaged_lines"][:5]))
+        lines.append(f"metrics.jsonl is damaged in line {numbers}, which is left out")
+    if facts["num_cached"]:
+        lines.append(f"{facts['num_cached']} networks came from the cache")
+    lines += [f"stuck? {sentence}" for sentence in facts["diagnosis"]]
+    if best is None:
+        return [*lines, "There is no best network yet."]
+    line = f"best fitness {best['fitness']:.6g} in generation {best['generation']}"
+    if facts["target"] is not None:
+        verdict = "solved" if best["is_solved"] else "not solved"
+        line += f": {verdict} (target {facts['target']:g})"
+    lines.append(line)
+    for name, value in best["measures"].items():
+        lines.append(f"  {name}: {'no number' if value is None else f'{value:.6g}'}")
+    lines.append(f"genome: {best['genome_nodes']} nodes, {best['genome_links']} links")
+    network = best["network"].replace("\n", "; ")
+    return [*lines, f"network: {network}", f"directory: {facts['directory']}"]
