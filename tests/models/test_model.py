@@ -97,7 +97,7 @@ def test_wrong_shapes_are_told() -> None:
     model = Model(some_network(), Preparation(True))
     with pytest.raises(ValueError, match=r"rows of 2 numbers \(the bias is added"):
         model(np.zeros((4, 3)))
-    with pytest.raises(ValueError, match="rows of numbers"):
+    with pytest.raises(ValueError, match="rows must hold numbers"):
         model([["a", "b"]])
     with pytest.raises(ValueError, match="a model is one network"):
         Model(Networks.join([some_network(), some_network()]))
@@ -138,7 +138,7 @@ def test_numbers_are_scaled_back() -> None:
     ("features", "answers", "said"),
     [
         (X, ["a"] * 20, "all labels are 'a'"),
-        ([["a"], ["b"]], [0, 1], "X must be numbers"),
+        (np.full((2, 1), 1j), [0, 1], "X must be numbers"),
         (X, np.full((20, 2), "a"), "y must be numbers"),
         ([[1.0], [np.nan]], [0, 1], r"X\[1, 0\] is nan"),
         (X[:5], np.zeros(20), "X has 5 samples"),

@@ -288,10 +288,31 @@ def _resolve(
         find_own=_find_own,
         suggested=None if own is None else own.suggested,
     )
+    problem = PROBLEMS.get(found.values["problem.name"])
+    if own is None and suggests_by_data(problem) and found.values["problem.path"]:
+        made = _made(problem, found.values)
+        return _resolve(name, given, made, folder)
     values = dict(found.values)
     if is_place(values["start.genome"]):
         values |= _read_start(values["start.genome"])
     return Experiment(name, found.description, values, dict(given), own, folder)
+
+
+def suggests_by_data(problem: type[AbstractProblem] | None) -> bool:
+    """Whether what a problem suggests depends on its data."""
+    return isinstance(getattr(problem, "suggested", None), property)
+
+
+def _made(problem: Any, values: Mapping[str, Any]) -> AbstractProblem:
+    """A problem whose data are there."""
+    settings = {
+        key.removeprefix("problem."): value
+        for key, value in values.items()
+        if key.startswith("problem.") and key not in NAMES
+    }
+    made = _section_errors("problem", problem, settings)
+    _section_errors("problem", lambda: made.suggested)
+    return made
 
 
 def _read_start(place: str) -> dict[str, Any]:

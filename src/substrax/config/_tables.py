@@ -19,6 +19,7 @@ from ..neat import NEATConfig, presets
 from ..problems import PROBLEMS
 from ..settings import FILE, Setting, Tables, setting_of
 from ..substrate import CONFIGURATIONS
+from ._experiment import suggests_by_data
 from ._run import RunSettings
 from ._start import StartSettings
 
@@ -85,7 +86,10 @@ def make_tables() -> Tables:
         problems={name: _of_fields("problem.", p) for name, p in PROBLEMS.items()},
         methods={name: _of_fields("method.", m) for name, m in METHODS.items()},
         presets={name: _of_preset(name) for name in presets.PRESETS},
-        suggested={name: dict(p.suggested) for name, p in PROBLEMS.items()},
+        suggested={
+            name: {} if suggests_by_data(problem) else dict(problem.suggested)
+            for name, problem in PROBLEMS.items()
+        },
         descriptions={
             "problems": _described(PROBLEMS),
             "presets": _described(presets.PRESETS),

@@ -49,8 +49,8 @@ class Model:
 
     @property
     def num_inputs(self) -> int:
-        """Numbers of a row that it takes."""
-        return self.network.num_inputs - self.preparation.has_bias
+        """Columns of a row that it takes."""
+        return self.preparation.num_columns(self.network.num_inputs)
 
     @property
     def num_outputs(self) -> int:
@@ -62,16 +62,23 @@ class Model:
         JAX's arrays give JAX's, everything else NumPy's.
         """
         is_jax = isinstance(X, jax.Array)
-        rows = X if is_jax else _numbers(X)
+        shape = np.shape(X)
+        if len(shape) not in (1, 2) or shape[-1] != self.num_inputs:
+            bias = " (the bias is added by itself)" if self.preparation.has_bias else ""
+            what = "numbers" if self.preparation.categories is None else "values"
+            raise ValueError(
+                f"this model takes rows of {self.num_inputs} {what}{bias}, so the "
+                f"shape (samples, {self.num_inputs}); these have {shape}."
+            )
+        if is_jax and self.preparation.categories is not None:
+            raise ValueError(
+                "this model takes columns of labels, which JAX's arrays cannot hold. "
+                "Give it rows of Python's values or of NumPy's."
+            )
+        rows = X if is_jax else self.preparation.numbers(X)
         is_single = rows.ndim == 1
         if is_single:
             rows = rows[None]
-        if rows.ndim != 2 or rows.shape[1] != self.num_inputs:
-            bias = " (the bias is added by itself)" if self.preparation.has_bias else ""
-            raise ValueError(
-                f"this model takes rows of {self.num_inputs} numbers{bias}, so the "
-                f"shape (samples, {self.num_inputs}); these have {np.shape(X)}."
-            )
         dtype = self.network.dtype
         if is_jax and dtype == np.float64 and not jax.config.read("jax_enable_x64"):
             raise ValueError(
@@ -155,10 +162,3 @@ class Model:
 
 def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _numbers(X: Any) -> np.ndarray:
-    try:
-        return np.asarray(X, np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"a model takes rows of numbers ({error}).") from None

@@ -1,4 +1,4 @@
-"""Problems: networks to fitness. Ten built in, and three doors for your own."""
+"""Problems: networks to fitness. Eleven built in, and three doors for your own."""
 
 from ._arrays import ArrayProblem as ArrayProblem
 from ._arrays_file import arrays_pieces as arrays_pieces
@@ -24,6 +24,7 @@ from ._panel_data import read_panel as read_panel
 from ._preparation import Preparation as Preparation
 from ._retina import Retina as Retina
 from ._retina import retina_patterns as retina_patterns
+from ._table_problem import Table as Table
 from ._visual import VisualDiscrimination as VisualDiscrimination
 from ._visual import transfer as transfer
 from ._visual_small import VisualSmall as VisualSmall
@@ -35,6 +36,7 @@ PROBLEMS: dict[str, type[AbstractProblem]] = {
     "visual": VisualDiscrimination,
     "visual-small": VisualSmall,
     "panel": Panel,
+    "table": Table,
     "cartpole": CartPole,
     "double-pole": DoublePole,
     "hard-maze": HardMaze,

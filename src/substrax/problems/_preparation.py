@@ -26,6 +26,8 @@ class Preparation:
     - `output_shift`, `output_scale`: outputs become output * scale + shift.
     - `classes`: the answers that outputs stand for. With one output, the second of two
       where it exceeds 0.5; with several, the one whose output is largest.
+    - `categories`: of each column the labels that it may hold, none for one of numbers.
+      A column of labels becomes a column of 0 and 1 for each label, before all else.
     """
 
     has_bias: bool = False
@@ -34,6 +36,7 @@ class Preparation:
     output_shift: np.ndarray | None = None
     output_scale: np.ndarray | None = None
     classes: tuple[Label, ...] | None = None
+    categories: tuple[tuple[str, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         for name in _ARRAYS:
@@ -50,8 +53,30 @@ class Preparation:
                 )
             object.__setattr__(self, name, array)
 
+    def num_columns(self, num_inputs: int) -> int:
+        """How many columns data have, for a network of so many inputs."""
+        if self.categories is not None:
+            return len(self.categories)
+        return num_inputs - self.has_bias
+
+    def numbers(self, X: Any) -> np.ndarray:
+        """Rows of numbers and labels (samples, columns) as rows of numbers."""
+        if self.categories is None:
+            try:
+                if np.iscomplexobj(X):
+                    raise ValueError("they are complex")
+                return np.asarray(X, np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"rows must hold numbers ({error}).") from None
+        table = np.asarray(X, object)
+        columns = [
+            _one_hot(table[..., k], labels, k) if labels else _column(table[..., k], k)
+            for k, labels in enumerate(self.categories)
+        ]
+        return np.concatenate(columns, axis=-1)
+
     def inputs(self, X: Any) -> Any:
-        """Rows (samples, columns) as a network takes them; NumPy's or JAX's arrays."""
+        """Rows of numbers as a network takes them; NumPy's or JAX's arrays."""
         numbers = jnp if isinstance(X, jax.Array) else np
         if self.shift is not None:
             X = X - numbers.asarray(self.shift, X.dtype)
@@ -91,18 +116,40 @@ class Preparation:
             "has_bias": self.has_bias,
             **{k: None if a is None else a.tolist() for k, a in arrays.items()},
             "classes": None if self.classes is None else list(self.classes),
+            "categories": self.categories,
         }
 
     @staticmethod
     def from_document(document: dict[str, Any]) -> "Preparation":
         """What `to_document` made."""
-        classes = document["classes"]
+        classes, categories = document["classes"], document.get("categories")
         arrays = {name: document[name] for name in _ARRAYS}
         return Preparation(
             has_bias=bool(document["has_bias"]),
             **{k: None if a is None else np.array(a) for k, a in arrays.items()},
             classes=None if classes is None else tuple(classes),
+            categories=None if categories is None else tuple(map(tuple, categories)),
         )
 
 
 _ARRAYS = ("shift", "scale", "output_shift", "output_scale")
+
+
+def _column(values: np.ndarray, number: int) -> np.ndarray:
+    try:
+        return values.astype(np.float64)[..., None]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {number} must hold numbers ({error}).") from None
+
+
+def _one_hot(values: np.ndarray, labels: tuple[str, ...], number: int) -> np.ndarray:
+    texts = values.astype(str)
+    is_label = texts[..., None] == np.array(labels)
+    is_known = is_label.any(axis=-1)
+    if not is_known.all():
+        other = np.atleast_1d(texts)[~np.atleast_1d(is_known)][0]
+        raise ValueError(
+            f"column {number} has {shown(str(other))}; this model knows "
+            f"{', '.join(map(shown, labels))}."
+        )
+    return is_label.astype(np.float64)

@@ -29,19 +29,10 @@ def read_table(
     column of `wanted` that is not there is an error. Without `has_others`, only these
     are read: the others may hold anything.
     """
-    path = Path(path)
-    # (pathlib's own would raise for a name that is too long)
-    if not os.path.isfile(path):
-        raise ValueError(f"there is no file {brief(path)}.")
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
-        table = _read_csv(path, text, wanted, has_others)
-    elif suffix in (".parquet", ".pq"):
-        table = _read_parquet(path, text, wanted, has_others)
-    else:
-        raise ValueError(
-            f"{path.name} is neither a .csv nor a .parquet file, by its name."
-        )
+    path = _checked(path)
+    is_csv = path.suffix.lower() == ".csv"
+    read = _read_csv if is_csv else _read_parquet
+    table = read(path, text, wanted, has_others)
     if not len(next(iter(table.values()))):
         raise ValueError(f"{path} has a header but no rows.")
     for name, column in table.items():
@@ -52,6 +43,45 @@ def read_table(
                 "leave it empty."
             )
     return table
+
+
+def read_columns(path: str | Path) -> dict[str, np.ndarray]:
+    """All columns of a file by name: 64-bit floats, NaN where a value is missing, or
+    texts where they are not numbers, "" where a value is missing."""
+    path = _checked(path)
+    if path.suffix.lower() == ".csv":
+        names, rows = _csv(path, ())
+        columns = list(zip(*rows, strict=True)) or [()] * len(names)
+        found = dict(zip(names, columns, strict=True))
+    else:
+        table = _parquet(path, ())
+        found = {
+            name: ["" if v is None else v for v in table.column(name).to_pylist()]
+            for name in table.column_names
+        }
+    if not len(next(iter(found.values()))):
+        raise ValueError(f"{path} has a header but no rows.")
+    return {name: _numbers_or_texts(path, name, c) for name, c in found.items()}
+
+
+def _numbers_or_texts(path: Path, name: str, column: Collection[Any]) -> np.ndarray:
+    texts = [v if isinstance(v, str) else repr(v) for v in column]
+    try:
+        return _numbers(path, name, texts)
+    except ValueError:
+        return _text([v if isinstance(v, str) else str(v) for v in column])
+
+
+def _checked(path: str | Path) -> Path:
+    path = Path(path)
+    # (pathlib's own would raise for a name that is too long)
+    if not os.path.isfile(path):
+        raise ValueError(f"there is no file {brief(path)}.")
+    if path.suffix.lower() not in (".csv", ".parquet", ".pq"):
+        raise ValueError(
+            f"{path.name} is neither a .csv nor a .parquet file, by its name."
+        )
+    return path
 
 
 def _check_names(path: Path, names: list[str], wanted: Collection[str]) -> None:
@@ -75,8 +105,19 @@ def _check_names(path: Path, names: list[str], wanted: Collection[str]) -> None:
 def _read_csv(
     path: Path, text: Collection[str], wanted: Collection[str], has_others: bool
 ) -> dict[str, np.ndarray]:
+    names, rows = _csv(path, wanted)
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    return {
+        name: _text(column) if name in text else _numbers(path, name, column)
+        for name, column in zip(names, columns, strict=True)
+        if has_others or name in wanted
+    }
+
+
+def _csv(path: Path, wanted: Collection[str]) -> tuple[list[str], list[list[str]]]:
+    """`_csv_rows`, with what may be wrong in words."""
     try:
-        names, rows = _csv_rows(path, wanted)
+        return _csv_rows(path, wanted)
     except csv.Error as error:  # a field of 131,072 characters, for example
         raise ValueError(f"{path} cannot be read as CSV: {brief(error)}.") from error
     except UnicodeDecodeError as error:
@@ -84,12 +125,6 @@ def _read_csv(
             f"{path} cannot be read as CSV: byte {error.start} is not UTF-8. Save it "
             "as UTF-8."
         ) from error
-    columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    return {
-        name: _text(column) if name in text else _numbers(path, name, column)
-        for name, column in zip(names, columns, strict=True)
-        if has_others or name in wanted
-    }
 
 
 def _csv_rows(path: Path, wanted: Collection[str]) -> tuple[list[str], list[list[str]]]:
@@ -139,9 +174,7 @@ def _numbers(path: Path, name: str, column: Collection[str]) -> np.ndarray:
     return result
 
 
-def _read_parquet(
-    path: Path, text: Collection[str], wanted: Collection[str], has_others: bool
-) -> dict[str, np.ndarray]:
+def _parquet(path: Path, wanted: Collection[str]) -> Any:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
@@ -155,6 +188,13 @@ def _read_parquet(
             f"{path} cannot be read as Parquet: {brief(error)}."
         ) from error
     _check_names(path, table.column_names, wanted)
+    return table
+
+
+def _read_parquet(
+    path: Path, text: Collection[str], wanted: Collection[str], has_others: bool
+) -> dict[str, np.ndarray]:
+    table = _parquet(path, wanted)
     result = {}
     for name in table.column_names:
         if not has_others and name not in wanted:

@@ -1,0 +1,185 @@
+"""A table of your own, from a CSV or Parquet file."""
+
+import dataclasses
+import functools
+import hashlib
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from .._resources import Resources
+from .._suggest import suggest
+from .._types import check_settings, chosen, shown
+from ..network import Networks
+from ..substrate import Layout
+from ._arrays import ArrayProblem
+from ._base import AbstractProblem, check_positive
+from ._data import data_problem
+from ._preparation import Preparation
+from ._table import read_columns
+
+
+@dataclasses.dataclass(frozen=True)
+class Table(AbstractProblem):
+    """A table of your own, a CSV or Parquet file: foretell one column from the others.
+
+    Columns of numbers are brought to mean 0 and deviation 1, columns of texts become a
+    column of 0 and 1 for each of their labels, and there is a bias. If the answers are
+    texts, or few different whole numbers, they are labels, and networks have an output
+    for each (one for two); otherwise they are numbers. Some rows are held back as a
+    test.
+
+    **Fitness** on the other rows is 1 minus the mean squared error; of numbers, in
+    units of their variance, so that 0 is what their mean would reach.
+
+    **Solved**: never, unless you set `target`. Compare `measures`: those of the rows
+    held back begin with `test_`.
+
+    **Coordinates**: columns and bias evenly along the lower edge, in the order of the
+    file; outputs along the upper edge.
+
+    **Arguments:**
+
+    - `path`: the file. The first line of a CSV names the columns.
+    - `target_column`: what is to be foretold; left out, the last column.
+    - `feature_columns`: what to foretell it from; left out, all others.
+    - `is_classification`: whether the answers are labels, if that is not plain to see.
+    - `missing`: `error`, or `drop` rows in which a value is missing.
+    - `test_share`: the share of rows that are held back; 0 for none.
+    - `split_seed`: other seeds hold back other rows.
+    - `samples_per_generation`, `chunk_size`: as in `ArrayProblem`.
+    """
+
+    path: str = ""
+    target_column: str = ""
+    feature_columns: tuple[str, ...] | None = None
+    is_classification: bool | None = None
+    missing: str = chosen("error", ("error", "drop"))
+    test_share: float = 0.2
+    split_seed: int = 0
+    samples_per_generation: int | None = None
+    chunk_size: int = 16_384
+
+    name: ClassVar[str] = "table"
+    target: ClassVar[float] = float("inf")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if not self.path:
+            raise ValueError(
+                'say which table: path = "data.csv" (--path data.csv), a CSV or '
+                "Parquet file, and target_column if it is not the last."
+            )
+        if not 0 <= self.test_share < 1:
+            raise ValueError(f"test_share must be in [0, 1), not {self.test_share}.")
+        check_positive("chunk_size", self.chunk_size)
+        if self.samples_per_generation is not None:
+            check_positive("samples_per_generation", self.samples_per_generation)
+
+    @functools.cached_property
+    def data(self) -> ArrayProblem:
+        """Its rows, read when first asked for."""
+        columns = read_columns(self.path)
+        answer = self.target_column or list(columns)[-1]
+        names = self.feature_columns
+        if names is None:
+            names = tuple(name for name in columns if name != answer)
+        for name in (answer, *names):
+            if name not in columns:
+                raise ValueError(
+                    f"{self.path} has no column {shown(name)}"
+                    f"{suggest(name, list(columns))}. It has: {', '.join(columns)}."
+                )
+        if not names:
+            raise ValueError(
+                f"{self.path} has no column besides {shown(answer)} to learn from."
+            )
+        if answer in names:
+            raise ValueError(
+                f"{shown(answer)} is to be foretold, so it cannot be one of "
+                "feature_columns."
+            )
+        used = {name: columns[name] for name in (answer, *names)}
+        kept = self._kept(used)
+        X = np.array([used[name][kept] for name in names], object).T
+        if all(used[name].dtype.kind == "f" for name in names):
+            X = X.astype(np.float64)
+        y = _as_whole(used[answer][kept])
+        order = np.random.default_rng(self.split_seed).permutation(len(y))
+        num_test = round(self.test_share * len(y))
+        test, train = np.sort(order[:num_test]), np.sort(order[num_test:])
+        if self.is_classification and y.dtype.kind == "f":
+            y = y.astype(str)
+        has_test = num_test > 0
+        return data_problem(
+            X[train],
+            y[train],
+            X_test=X[test] if has_test else None,
+            y_test=y[test] if has_test else None,
+            is_classification=self.is_classification,
+            samples_per_generation=self.samples_per_generation,
+            chunk_size=self.chunk_size,
+            name=self.name,
+        )
+
+    def _kept(self, columns: dict[str, np.ndarray]) -> np.ndarray:
+        """Which rows are used."""
+        is_missing = {
+            name: np.isnan(column) if column.dtype.kind == "f" else column == ""
+            for name, column in columns.items()
+        }
+        if self.missing == "drop":
+            kept = ~np.any(list(is_missing.values()), axis=0)
+            if not kept.any():
+                raise ValueError(f"every row of {self.path} lacks some value.")
+            return kept
+        for name, column in is_missing.items():
+            if column.any():
+                raise ValueError(
+                    f"row {int(np.flatnonzero(column)[0]) + 1} of {self.path} has no "
+                    f"{shown(name)}, as {int(column.sum())} rows have not. Fill it in, "
+                    "drop such rows (--missing drop), or name the columns to learn "
+                    "from without it (--feature-columns a,b,c)."
+                )
+        return np.ones(len(next(iter(columns.values()))), bool)
+
+    @property
+    def layout(self) -> Layout:
+        return self.data.layout
+
+    @property
+    def suggested(self) -> dict[str, object]:
+        return self.data.suggested
+
+    @property
+    def preparation(self) -> Preparation:
+        return self.data.preparation
+
+    def data_digest(self) -> dict[str, str]:
+        digest = hashlib.sha256()
+        for array in (self.data.inputs, self.data.targets):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return {"data": digest.hexdigest()[:32]}
+
+    def fitness(
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
+    ) -> Float[np.ndarray, " networks"]:
+        return self.data.fitness(networks, key=key, resources=resources)
+
+    def samples(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.data.samples()
+
+    def measures(self, network: Networks) -> dict[str, float]:
+        return self.data.measures(network)
+
+
+def _as_whole(answers: np.ndarray) -> np.ndarray:
+    """Files do not tell whole numbers from others."""
+    if answers.dtype.kind == "f" and (answers == np.round(answers)).all():
+        return answers.astype(np.int64)
+    return answers

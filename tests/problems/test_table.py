@@ -1,0 +1,143 @@
+"""Tables from files: what is read, what is held back, what is said of bad ones."""
+
+import jax
+import numpy as np
+import pytest
+
+import substrax as sx
+from substrax.cli import main
+from substrax.config import load_experiment
+from substrax.problems import Table
+
+ROWS = """size,colour,weight,kind
+1.0,red,10,apple
+2.0,green,20,pear
+1.5,red,12,apple
+2.5,yellow,24,pear
+1.1,green,11,apple
+2.2,yellow,21,pear
+1.3,red,14,apple
+2.4,green,25,pear
+1.2,red,13,apple
+2.6,yellow,26,pear
+"""
+
+
+@pytest.fixture
+def csv(tmp_path):
+    path = tmp_path / "fruit.csv"
+    path.write_text(ROWS)
+    return str(path)
+
+
+def test_texts_become_columns_of_labels_and_answers_become_classes(csv):
+    problem = Table(csv, test_share=0.0)
+    assert problem.preparation.classes == ("apple", "pear")
+    assert problem.preparation.categories == ((), ("green", "red", "yellow"), ())
+    inputs, targets = problem.samples()
+    assert inputs.shape == (10, 1 + 3 + 1 + 1) and targets.shape == (10, 1)
+    np.testing.assert_array_equal(inputs[:2, 1:4], [[0, 1, 0], [1, 0, 0]])
+    np.testing.assert_allclose(inputs[:, [0, 4]].mean(0), 0, atol=1e-12)
+    np.testing.assert_array_equal(targets[:, 0], [0, 1] * 5)
+    assert problem.suggested == {"output_activation": "sigmoid"}
+
+
+def test_numbers_are_foretold_as_numbers(csv):
+    problem = Table(csv, "size", test_share=0.0)
+    assert problem.preparation.classes is None
+    assert problem.suggested == {"output_activation": "identity"}
+    _, targets = problem.samples()
+    np.testing.assert_allclose(targets.std(), 1.0)
+    back = problem.preparation.outputs(targets)
+    np.testing.assert_allclose(back[:3, 0], [1.0, 2.0, 1.5])
+
+
+def test_rows_that_are_held_back_are_others_and_depend_on_the_seed(csv):
+    halves = Table(csv, test_share=0.3).data
+    assert halves.test_inputs is not None
+    assert len(halves.inputs) == 7 and len(halves.test_inputs) == 3
+    other = Table(csv, test_share=0.3, split_seed=1).data
+    assert not np.array_equal(halves.inputs, other.inputs)
+    again = Table(csv, test_share=0.3).data
+    np.testing.assert_array_equal(halves.inputs, again.inputs)
+
+
+def test_parquet_says_the_same_as_csv(csv, tmp_path):
+    import pyarrow
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    path = str(tmp_path / "fruit.parquet")
+    pyarrow.parquet.write_table(pyarrow.csv.read_csv(csv), path)
+    a, b = Table(csv).data, Table(path).data
+    np.testing.assert_array_equal(a.inputs, b.inputs)
+    np.testing.assert_array_equal(a.targets, b.targets)
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "sentence"),
+    [
+        (("red", ""), {}, "row 1 of .* has no 'colour', as 4 rows have not.*drop"),
+        (("", ""), {"target_column": "knd"}, "no column 'knd' .did you mean 'kind'"),
+        (("", ""), {"feature_columns": ("size", "kind")}, "is to be foretold"),
+        (("", ""), {"test_share": 1.0}, r"test_share must be in \[0, 1\)"),
+        (("pear", "apple"), {}, "all labels are 'apple'"),
+        (("\n", ",1\n"), {"path": "x.txt"}, "there is no file x.txt"),
+    ],
+)
+def test_bad_tables_are_told_in_a_sentence(tmp_path, change, settings, sentence):
+    path = tmp_path / "data.csv"
+    path.write_text(ROWS.replace(*change) if change[0] else ROWS)
+    with pytest.raises(ValueError, match=sentence):
+        _ = Table(**{"path": str(path), **settings}).data
+
+
+def test_rows_with_missing_values_may_be_dropped(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(ROWS.replace("2.0,green", ",green").replace("25,pear", "NA,pear"))
+    assert len(Table(str(path), missing="drop", test_share=0.0).data.inputs) == 8
+
+
+def test_a_table_needs_a_path():
+    with pytest.raises(ValueError, match="say which table"):
+        load_experiment("table").check()
+
+
+def test_what_a_table_suggests_depends_on_its_answers(csv):
+    table = load_experiment("table").with_settings({"method": "emr"})
+    for column, wanted in (("kind", "sigmoid"), ("size", "identity")):
+        changed = table.with_settings({"path": csv, "target_column": column})
+        assert changed.values["method.output_activation"] == wanted
+
+
+def test_a_table_is_run_shown_and_used(csv, tmp_path, capsys):
+    path = tmp_path / "run"
+    words = ["run", "table", "--path", csv, "--target-column", "kind"]
+    words += ["--population", "16", "--generations", "2", "--out", str(path)]
+    assert main(words) == 0
+    assert "test_accuracy" in capsys.readouterr().out
+    assert main(["resume", str(path), "--generations", "3"]) == 0
+    model = sx.load(path)
+    rows = [[1.0, "red", 10], [2.5, "yellow", 24]]
+    assert set(model.predict(rows)) <= {"apple", "pear"}
+    assert model(rows[0]).shape == (1,)
+    with pytest.raises(ValueError, match="column 1 has 'blue'; this model knows"):
+        model([[1.0, "blue", 10]])
+    with pytest.raises(ValueError, match="column 0 must hold numbers"):
+        model([["much", "red", 10]])
+    with pytest.raises(ValueError, match="labels, which JAX's arrays cannot hold"):
+        model(jax.numpy.ones((2, 3)))
+
+
+def test_columns_of_texts_in_python_are_labels_too():
+    X = [[1.0, "red"], [2.0, "green"], [1.2, "red"], [2.2, "green"]]
+    problem = sx.data_problem(X, ["a", "b", "a", "b"])
+    assert problem.preparation.categories == ((), ("green", "red"))
+    run = sx.evolve(problem, method="neat", population=8, generations=1)
+    assert run.best(X).shape == (4, 1)
+
+
+def test_a_column_of_names_is_no_column_of_labels():
+    X = [[f"name {k}"] for k in range(60)]
+    with pytest.raises(ValueError, match="column 0 of X holds 60 different texts"):
+        sx.data_problem(X, [0, 1] * 30)
