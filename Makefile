@@ -70,10 +70,8 @@ $(STAMP)-checks: $(STAMP)-lint+test benchmarks/requirements.txt
 	@$(PIP_INSTALL) -r benchmarks/requirements.txt
 	@touch $@
 
-# Feed-forward and this seed: a run of some thirty generations, and a network small
-# enough to look at. `substrax run xor` is solved in the first few.
 demo: $(STAMP)-report
-	$(BIN)/substrax run xor --depth 4 --connections feedforward --seed 2 --report
+	$(BIN)/substrax run xor --report
 
 lint: $(STAMP)-checks
 	$(BIN)/ruff check .

@@ -39,6 +39,7 @@ def substrax(seed: int, generations: int) -> None:
         {
             "population": POPULATION,
             "depth": 4,
+            "connections": "hidden",
             "seed": seed,
             "generations": generations,
             "target": peers.SOLVED,

@@ -26,12 +26,19 @@ from .sheet import Sheet
 POPULATION = 300
 """Of the experiment `xor`."""
 
-DEMO = ["xor", "--depth", "4", "--connections", "feedforward", "--seed", "2"]
+DEMO = ["xor"]
+HIDDEN = ["xor", "--connections", "hidden"]
 
 RUNS = {
     "the demo": DEMO,
-    "emr, depth 4, hidden": ["xor", "--depth", "4"],
-    "emr, depth 4, hidden, weight": ["xor", "--depth", "4", "--field", "weight"],
+    "emr, depth 4, hidden": ["xor", "--connections", "hidden"],
+    "emr, depth 4, hidden, weight": [
+        "xor",
+        "--connections",
+        "hidden",
+        "--field",
+        "weight",
+    ],
     "es, depth 3": ["xor", "--method", "es", "--depth", "3"],
     "HyperNEAT": ["xor", "--method", "hyperneat"],
 }

@@ -160,7 +160,14 @@ def evolve_generations() -> Any:
     from substrax.config import load_experiment
 
     experiment = load_experiment("xor").with_settings(
-        {"depth": 7, "population": 1000, "generations": 30, "target": 2.0, "seed": 0}
+        {
+            "depth": 7,
+            "connections": "hidden",
+            "population": 1000,
+            "generations": 30,
+            "target": 2.0,
+            "seed": 0,
+        }
     )
     return experiment.evolve()
 
@@ -261,7 +268,8 @@ def starts(sheet: Any, old: Path, cores: int) -> None:
                     for repeat in range(repeats):
                         out = f"{folder}/run-{number}-{repeat}"
                         words = ["substrax", "run", "xor", "--seed", str(seed), *flags]
-                        words += ["--out", out]
+                        # as version 0.1 has it
+                        words += ["--connections", "hidden", "--out", out]
                         command = program_for(source, cores, words, last)
                         seconds.append(wait_for(command, own))
                     times[str(source)].append(min(seconds))

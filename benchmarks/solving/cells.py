@@ -155,6 +155,7 @@ CELLS: dict[str, Cell] = {
                 population=150,
                 generations=300,
                 preset="substrax",
+                **({"connections": "hidden"} if method == "emr" else {}),
             )
             for name, method in METHODS.items()
         ]

@@ -59,10 +59,33 @@ def known_settings(
     }
 
 
+def method_in(key: str) -> str | None:
+    """The method that a key is meant for alone, as in `method.emr.depth`."""
+    parts = key.split(".")
+    is_special = len(parts) == 3 and parts[0] == "method"
+    return parts[1] if is_special and parts[1] in tables().methods else None
+
+
+def setting_of_method(key: str) -> Setting:
+    """The setting that such a key is about."""
+    _, method, name = key.split(".")
+    settings = tables().of_method(method)
+    if f"method.{name}" not in settings:
+        short = [k.removeprefix("method.") for k in settings]
+        raise ValueError(
+            f"there is no setting {shown(key)}{suggest(name, short)}: the method "
+            f"{shown(method)} has {', '.join(short)}."
+        )
+    return settings[f"method.{name}"]
+
+
 def key_of(key: str, known: Mapping[str, Setting], names: tuple[str, str, str]) -> str:
     """The dotted key that a person means by `key`."""
     key = ALIASES.get(key, key)
     if key in known or key in NAMES or key == "description":
+        return key
+    if method_in(key) is not None:
+        setting_of_method(key)
         return key
     ends = [k for k in known if k.endswith("." + key)]
     if len(ends) == 1:

@@ -4,9 +4,15 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from .._suggest import suggest
 from .._types import shown
-from ._names import NAMES, chosen_names, key_of, known_settings
+from ._names import (
+    NAMES,
+    chosen_names,
+    key_of,
+    known_settings,
+    method_in,
+    setting_of_method,
+)
 from ._setting import Setting
 from ._tables import FindOwn, tables
 from ._toml import dump_toml
@@ -51,12 +57,11 @@ def resolve(
             values[f"method.{key}"] = value
     special: dict[str, Any] = {}
     for key, value in given.items():
-        parts = key.split(".")
         if key in NAMES or key == "description":
             continue
-        if parts[0] == "method" and len(parts) == 3 and parts[1] in tables().methods:
-            setting = _setting_of_method(key, parts[1], parts[2])
-            if parts[1] == names[1]:
+        if (method := method_in(key)) is not None:
+            setting = setting_of_method(key)
+            if method == names[1]:
                 special[setting.key] = setting.understand(value)
         elif key in known:
             values[key] = known[key].understand(value)
@@ -70,14 +75,3 @@ def resolve(
         given.get("description", "")
     )
     return Resolved(description, values)
-
-
-def _setting_of_method(key: str, method: str, name: str) -> Setting:
-    settings = tables().of_method(method)
-    if f"method.{name}" not in settings:
-        short = [k.removeprefix("method.") for k in settings]
-        raise ValueError(
-            f"there is no setting {shown(key)}{suggest(name, short)}: the method "
-            f"{shown(method)} has {', '.join(short)}."
-        )
-    return settings[f"method.{name}"]
