@@ -25,7 +25,7 @@ import jax
 import numpy as np
 
 from substrax.config import load_experiment
-from substrax.evolution import GenerationRecord
+from substrax.evolution import Generation
 from substrax.network import Networks, describe
 from substrax.problems import Panel, auc
 
@@ -35,7 +35,8 @@ from .sheet import Sheet
 LIMIT_GIB = 4.0
 
 
-def show(record: GenerationRecord) -> None:
+def show(generation: Generation) -> None:
+    record = generation.record
     if record.generation % 10 == 0:
         print(
             f"generation {record.generation:>3}: best {record.best_fitness:.4f}, "
@@ -100,7 +101,7 @@ def main() -> None:
     began = time.perf_counter()
     clock = [time.process_time()]
 
-    def tick(_: GenerationRecord) -> None:
+    def tick(_: Generation) -> None:
         clock.append(time.process_time())
 
     result = experiment.evolve(callbacks=[show, tick])

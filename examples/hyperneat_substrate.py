@@ -9,7 +9,7 @@ import argparse
 import itertools
 
 from substrax.decoders import CPPNReading, FixedSubstrate, HyperNEAT
-from substrax.evolution import GenerationRecord, evolve
+from substrax.evolution import Generation, evolve
 from substrax.neat import NEAT, presets
 from substrax.network import describe
 from substrax.problems import XOR
@@ -42,7 +42,8 @@ def main(seed: int, population_size: int, generations: int) -> bool:
         hidden_activation="tanh",
     )
 
-    def show(record: GenerationRecord) -> None:
+    def show(generation: Generation) -> None:
+        record = generation.record
         print(f"generation {record.generation:3d}: fitness {record.best_ever:.3f}")
 
     result = evolve(

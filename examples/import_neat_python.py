@@ -10,7 +10,7 @@ import dataclasses
 from pathlib import Path
 
 from substrax.decoders import Direct
-from substrax.evolution import GenerationRecord, evolve
+from substrax.evolution import Generation, evolve
 from substrax.neat import NEAT, from_neat_python_config
 from substrax.network import describe
 from substrax.problems import XOR
@@ -32,7 +32,8 @@ def main(
         activations=config.activation_options,
     )
 
-    def show(record: GenerationRecord) -> None:
+    def show(generation: Generation) -> None:
+        record = generation.record
         print(f"generation {record.generation:3d}: fitness {record.best_ever:.3f}")
 
     result = evolve(

@@ -10,7 +10,7 @@ import argparse
 import numpy as np
 
 from substrax.decoders import CPPNReading, emr_hyperneat
-from substrax.evolution import GenerationRecord, evolve
+from substrax.evolution import Generation, evolve
 from substrax.neat import NEAT, presets
 from substrax.network import describe
 from substrax.problems import ArrayProblem
@@ -45,7 +45,8 @@ def main(seed: int, population_size: int, generations: int) -> float:
         reading=CPPNReading(activations=config.activation_options),
     )
 
-    def show(record: GenerationRecord) -> None:
+    def show(generation: Generation) -> None:
+        record = generation.record
         if record.best_ever is not None:
             print(f"generation {record.generation:3d}: fitness {record.best_ever:.3f}")
 

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from substrax.decoders import Direct
-from substrax.evolution import GenerationRecord, evolve
+from substrax.evolution import Generation, evolve
 from substrax.neat import NEAT, presets
 from substrax.network import Networks, Stepper, describe
 from substrax.problems import HostProblem
@@ -65,7 +65,8 @@ def main(seed: int, population_size: int, generations: int) -> float:
         steps=4,
     )
 
-    def show(record: GenerationRecord) -> None:
+    def show(generation: Generation) -> None:
+        record = generation.record
         if record.best_ever is not None:
             off = -record.best_ever
             print(f"generation {record.generation:3d}: {off:.2f} degrees off")

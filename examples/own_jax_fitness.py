@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from substrax.decoders import CPPNReading, emr_hyperneat
-from substrax.evolution import GenerationRecord, evolve
+from substrax.evolution import Generation, evolve
 from substrax.neat import NEAT, presets
 from substrax.network import describe
 from substrax.problems import FunctionProblem, NetworkFunction
@@ -53,7 +53,8 @@ def main(seed: int, population_size: int, generations: int) -> float:
         output_activation="tanh",
     )
 
-    def show(record: GenerationRecord) -> None:
+    def show(generation: Generation) -> None:
+        record = generation.record
         if record.best_ever is not None:
             print(f"generation {record.generation:3d}: fitness {record.best_ever:.3f}")
 

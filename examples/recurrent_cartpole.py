@@ -11,7 +11,7 @@ most: with larger ones the loops of most networks drown what they saw. With
 import argparse
 
 from substrax.decoders import CPPNReading, emr_hyperneat
-from substrax.evolution import GenerationRecord, evolve
+from substrax.evolution import Generation, evolve
 from substrax.neat import NEAT, presets
 from substrax.network import describe
 from substrax.problems import CartPole
@@ -35,7 +35,8 @@ def main(
         steps=1,  # updates for each step of the cart
     )
 
-    def show(record: GenerationRecord) -> None:
+    def show(generation: Generation) -> None:
+        record = generation.record
         if record.best_fitness is not None:
             steps = record.best_fitness * problem.max_steps
             print(f"generation {record.generation:3d}: upright for {steps:5.1f} steps")

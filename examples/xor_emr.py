@@ -7,6 +7,7 @@ appear. Run it by itself: `python examples/xor_emr.py`.
 import argparse
 
 from substrax.config import load_experiment
+from substrax.evolution import Generation
 from substrax.network import describe, evaluate
 
 
@@ -21,9 +22,12 @@ def main(seed: int, population_size: int, generations: int) -> bool:
             "connections": "feedforward",
         }
     )
-    result = experiment.evolve(
-        callbacks=[lambda r: print(f"generation {r.generation:3d}: {r.best_ever:.4f}")]
-    )
+
+    def show(generation: Generation) -> None:
+        record = generation.record
+        print(f"generation {record.generation:3d}: {record.best_ever:.4f}")
+
+    result = experiment.evolve(callbacks=[show])
     assert result.best_network is not None
     print(f"{result.reason.sentence}; best fitness {result.best_fitness:.4f}")
     print(describe(result.best_network))

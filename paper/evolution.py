@@ -10,7 +10,7 @@ import numpy as np
 
 from substrax.config import Experiment
 from substrax.evolution import (
-    GenerationRecord,
+    Generation,
     Result,
     RunDirectory,
     RunLockedError,
@@ -24,11 +24,11 @@ class Abandoned(Exception):  # noqa: N818 (asked for from outside, no error)
     """Whoever started this process is gone."""
 
 
-def _watch_parent() -> Callable[[GenerationRecord], StopReason | None]:
+def _watch_parent() -> Callable[[Generation], StopReason | None]:
     """Ends the run when the process that asked for it has gone."""
     parent = os.getppid()
 
-    def callback(record: GenerationRecord) -> StopReason | None:
+    def callback(generation: Generation) -> StopReason | None:
         return None if os.getppid() == parent else StopReason.INTERRUPTED
 
     return callback

@@ -96,11 +96,10 @@ def check_evolution() -> None:
         "connections": "feedforward",
         "engine": "native",
     }
-    records = []
+    bests = []
     experiment = load_experiment("xor").with_settings(settings)
-    result = experiment.evolve(callbacks=[records.append])
+    result = experiment.evolve(callbacks=[lambda g: bests.append(g.record.best_ever)])
     assert result.best_network is not None and result.best_fitness is not None
-    bests = [record.best_ever for record in records]
     assert len(bests) == settings["generations"] and bests == sorted(bests), bests
     assert bests[-1] == result.best_fitness and 0.5 < result.best_fitness <= 1.0, bests
     rows = [[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]]  # the third input is a bias

@@ -45,7 +45,7 @@ _PLACES = {
     "substrate": ("Layout",),
 }
 _MODULES = {name: module for module, names in _PLACES.items() for name in names}
-_PACKAGES = ("methods", "problems", "report")
+_PACKAGES = ("methods", "problems", "report", "trackers")
 
 
 def __getattr__(name: str) -> Any:

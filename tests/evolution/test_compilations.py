@@ -86,9 +86,9 @@ def test_functions_of_networks_compile_nothing_after_two_generations(connections
     after: list[int] = []
     sizes: list[float] = []
 
-    def note(record):
+    def note(generation):
         after.append(len(compilations))
-        sizes.append(record.mean_network_links)
+        sizes.append(generation.record.mean_network_links)
 
     with counted_compilations() as compilations:
         evolve(
@@ -133,7 +133,7 @@ def test_nothing_is_compiled_after_two_generations(name, is_kept, tmp_path):
             seed=3,
             generations=NUM_GENERATIONS,
             target=float(jnp.inf),
-            callbacks=[lambda record: after.append(len(compilations))],
+            callbacks=[lambda generation: after.append(len(compilations))],
             directory=tmp_path / "run" if is_kept else None,
         )
         capacity = result.state.population

@@ -177,8 +177,8 @@ def test_killed_at_any_file_operation_a_run_ends_the_same(
 def test_rare_checkpoints_change_nothing(whole, tmp_path, monkeypatch, every):
     run = RunDirectory.create(tmp_path / "run", seed=3)
 
-    def die(record):
-        if record.generation == 4:
+    def die(generation):
+        if generation.number == 4:
             raise Killed
 
     with pytest.raises(Killed):

@@ -172,9 +172,9 @@ def test_it_stops_when_nothing_improves():
 def test_a_callback_can_stop_the_run(answer, reason):
     seen = []
 
-    def callback(record):
-        seen.append(record.generation)
-        return answer if record.generation == 2 else None
+    def callback(generation):
+        seen.append(generation.number)
+        return answer if generation.number == 2 else None
 
     stopped = evolve(*parts(), generations=8, callbacks=[callback])
     assert stopped.reason is reason

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-_TAKING_VALUE = ("--out",)
+_TAKING_VALUE = ("--out", "--track")
 
 
 def take_settings(

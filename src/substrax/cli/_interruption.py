@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..evolution import GenerationRecord, StopReason
+from ..evolution import Generation, Result, RunInfo, StopReason
 
 GRACE = 4.0
 """Seconds that a generation may still take once the run is to stop."""
@@ -31,9 +31,10 @@ class Interruption:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.signal: int | None = None
+        self._is_over = False
 
     def __call__(self, number: int, frame: Any) -> None:
-        if self.signal is not None:
+        if self.signal is not None or self._is_over:
             raise KeyboardInterrupt
         self.signal = number
         if hasattr(signal, "setitimer"):
@@ -46,14 +47,26 @@ class Interruption:
             flush=True,
         )
 
-    def callback(self, record: GenerationRecord) -> StopReason | None:
+    # A tracker, and the last one that is started, so that it is finished before others
+    # close their connections: that may take as long as it needs.
+
+    def start(self, run: RunInfo) -> None:
+        return None
+
+    def generation(self, generation: Generation) -> StopReason | None:
         return None if self.signal is None else StopReason.INTERRUPTED
+
+    def finish(self, result: Result | None) -> None:
+        self._is_over = True
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
 
     def exit(self) -> NoReturn:
         """Ends the process as it is; what is on the disk is whole at any moment."""
+        where = "while trackers were finishing" if self._is_over else "in a generation"
         print(
-            "substrax: stopped within a generation. All before it is saved: `substrax "
-            f"resume {self.directory}` goes on from there.",
+            f"substrax: stopped {where}. All before it is saved: `substrax resume "
+            f"{self.directory}` goes on from there.",
             file=sys.stderr,
         )
         # A kernel may still be running, and would find its memory gone.
@@ -101,5 +114,7 @@ class Interruption:
                         break
             except TimeoutError:
                 pass
+            if self._is_over:
+                return
             self.signal = self.signal or number[0]
             self.exit()

@@ -93,6 +93,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_running(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", action="store_true", help="write the report, too")
+    parser.add_argument(
+        "--track",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="log to tensorboard, wandb or mlflow; may be repeated",
+    )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument(
         "--json",
@@ -106,7 +113,16 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_OWN_FLAGS = {"--out", "--report", "--quiet", "--json", "--no-cache", "--help", "-h"}
+_OWN_FLAGS = {
+    "--out",
+    "--report",
+    "--track",
+    "--quiet",
+    "--json",
+    "--no-cache",
+    "--help",
+    "-h",
+}
 
 
 def _dispatch(words: Sequence[str]) -> int:
@@ -136,7 +152,9 @@ def _dispatch(words: Sequence[str]) -> int:
         from ._show import show
 
         return show(arguments)
-    if command == "resume" and not (settings or arguments.json or arguments.report):
+    if command == "resume" and not (
+        settings or arguments.json or arguments.report or arguments.track
+    ):
         from ._show import show_if_complete
 
         if show_if_complete(arguments):

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 from ..config import Experiment, load_experiment, load_run
-from ..evolution import Result, RunDirectory, StopReason
+from ..evolution import Result, RunDirectory, StopReason, Tracker
 from ..front import JSONLines, Silent, make_display
 from ..runs import summary, summary_lines
+from ..trackers import make_trackers
 from ._inspect import write_report_at
 from ._interruption import Interruption
 from ._show import how_to_go_on
@@ -37,11 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
     experiment = load_experiment(arguments.experiment)
     experiment = _with_absolute_path(experiment.with_settings(arguments.settings))
     experiment.check()  # whatever is wrong is said before a directory is made
+    trackers = make_trackers(arguments.track)
     path = Path(arguments.out) if arguments.out else _free_directory(experiment)
     directory = RunDirectory.create(
         path, seed=experiment.run.seed, config_text=experiment.to_toml()
     )
-    return _go(experiment, directory, arguments)
+    return _go(experiment, directory, trackers, arguments)
 
 
 def resume(arguments: argparse.Namespace) -> int:
@@ -50,11 +52,14 @@ def resume(arguments: argparse.Namespace) -> int:
     experiment = recorded.with_settings(arguments.settings)
     experiment.check_continues(recorded)
     experiment.check()  # whatever is wrong is said before anything begins
-    return _go(experiment, directory, arguments)
+    return _go(experiment, directory, make_trackers(arguments.track), arguments)
 
 
 def _go(
-    experiment: Experiment, directory: RunDirectory, arguments: argparse.Namespace
+    experiment: Experiment,
+    directory: RunDirectory,
+    trackers: list[Tracker],
+    arguments: argparse.Namespace,
 ) -> int:
     interruption = Interruption(directory.path)
     if arguments.quiet:
@@ -67,7 +72,7 @@ def _go(
         with interruption.watch(), display:
             result = experiment.evolve(
                 directory=directory,
-                callbacks=[display.update, interruption.callback],
+                callbacks=[display.update, *trackers, interruption],
                 on_progress=display.progress,
                 keep_compiled=not arguments.no_cache,
             )

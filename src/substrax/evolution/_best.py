@@ -14,6 +14,7 @@ from .._safetensors import safetensors_pieces
 from ..cppn import ACTIVATION_NAMES, NO_ACTIVATION
 from ..models import (
     INCOMPLETE,
+    Model,
     activation_numbers,
     network_arrays,
     network_facts,
@@ -39,6 +40,11 @@ class Best:
     preparation: Preparation = dataclasses.field(default_factory=Preparation)
     problem: str = ""
     """What it was evolved for."""
+
+    @property
+    def model(self) -> Model:
+        """The network as a model, to be called and saved."""
+        return Model(self.network, self.preparation, self.problem, self.fitness)
 
 
 def genome_size(genome: Genome) -> tuple[int, int]:

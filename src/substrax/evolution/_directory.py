@@ -7,6 +7,8 @@
     checkpoints/     the state after the last two checkpoints
     best.json, best.safetensors
     summary.json     what the best network is, once the run has ended
+    trackers.json    what trackers need to go on: names of their runs elsewhere
+    tensorboard/     made by the tracker of that name
     scratch/         while the run goes on, what exceeds memory_budget
     report/          made by `substrax report`
 
@@ -41,6 +43,7 @@ from ..runs import (
     FILES,
     LOCK,
     METRICS,
+    TRACKERS,
     DamagedRunError,
     Metrics,
     StopReason,
@@ -50,6 +53,7 @@ from ..runs import (
     read_facts,
     read_lines,
     sealed,
+    unsealed,
 )
 from . import _checkpoint
 from ._best import (
@@ -151,6 +155,23 @@ class RunDirectory:
         self._checked(BEST, check_best_json)
         return self._checked(BEST_ARRAYS, read_best)
 
+    def notes(self, tracker: str) -> dict[str, Any]:
+        """What a tracker of this name has noted for later; empty if nothing."""
+        notes = self._all_notes().get(tracker, {})
+        return notes if isinstance(notes, dict) else {}
+
+    def _all_notes(self) -> dict[str, Any]:
+        path = self.path / TRACKERS
+        if not path.exists():
+            return {}
+        try:
+            return unsealed(path.read_bytes())
+        except ValueError as error:
+            raise DamagedRunError(
+                f"{path} is damaged: {error}. Delete it, and trackers begin anew; "
+                "nothing else depends on it."
+            ) from error
+
     def _checked(self, name: str, read: Callable[[Path], Any]) -> Any:
         path = self.path / name
         try:
@@ -190,6 +211,13 @@ class RunDirectory:
         facts = self.facts()
         if any(facts.get(name) != value for name, value in changes.items()):
             write_atomically(self.path / FACTS, sealed(facts | changes))
+
+    def write_notes(self, tracker: str, notes: Mapping[str, Any]) -> None:
+        """Keeps what a tracker needs to go on, as plain values for JSON."""
+        everything = self._all_notes()
+        if everything.get(tracker) != dict(notes):
+            everything[tracker] = dict(notes)
+            write_atomically(self.path / TRACKERS, sealed(everything))
 
     def claim(self, settings: Mapping[str, Any], checkpoint: Checkpoint | None) -> None:
         """Notes what the run is when it starts, and refuses to be another one later.

@@ -6,7 +6,7 @@ import functools
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -18,51 +18,24 @@ from .._compile_cache import tell_if_rejected, use_cache
 from .._memory import scratch_in
 from .._resources import Resources
 from ..decoders import AbstractDecoder, NetworkCache
-from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
-from ..network import Networks, describe
+from ..neat import NEAT, NEATInfo, NEATState, tell_growing
+from ..network import describe
 from ..problems import AbstractProblem
 from ..runs import SCRATCH, GenerationRecord, StopReason, write_summary
 from ._best import Best
+from ._callbacks import Callback, Watch, check_callbacks, watching
 from ._checks import check_fits, check_limits, check_memory, checked_fitness
 from ._compile_clock import compile_seconds
 from ._compiler import Compiled
 from ._directory import RunDirectory
+from ._generation import Generation, HeldNetworks, RunInfo
 from ._identity import identity_of
-from ._record import make_record
-
-Callback = Callable[[GenerationRecord], "bool | StopReason | None"]
-"""Called after each generation; True, or a reason, ends the run."""
-
+from ._record import Result, make_record
 
 _log = logging.getLogger("substrax")
 
 MAX_CACHED_BYTES = 1 << 28
 """Networks that are kept unless a run says otherwise."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """What a run came to.
-
-    `best_genome`, `best_network` and `best_fitness` are the best of all generations;
-    they are None if no evaluation succeeded. `generations` is how many were run,
-    `solved_at` the first whose best reached the target (None: none did). `state` is
-    what the next generation would start from, `history` a record for each generation.
-    """
-
-    reason: StopReason
-    best_fitness: float | None
-    best_genome: Genome | None
-    best_network: Networks | None
-    generations: int
-    solved_at: int | None
-    state: NEATState
-    history: tuple[GenerationRecord, ...]
-
-    @property
-    def is_solved(self) -> bool:
-        """Whether the target was reached."""
-        return self.solved_at is not None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,7 +93,8 @@ def evolve(
       (parts of a run that is continued count together), so many generations without
       a new best.
     - `target`: a fitness that is enough; None takes the problem's own.
-    - `callbacks`: each is given the record of a generation and may end the run.
+    - `callbacks`: functions that are given each `Generation` and may end the run, and
+      trackers (see `Callback`). They change nothing about the results.
     - `directory`: a path where a run directory is to be made, or a `RunDirectory`,
       whose run is continued from its last checkpoint. It is refused if anything that
       the results depend on has changed.
@@ -135,6 +109,7 @@ def evolve(
       for the next process. Where JAX has a cache of its own already
       (`jax_compilation_cache_dir`) that one is used, whatever is said here.
     """
+    callbacks = check_callbacks(callbacks)
     limits = _Limits(
         generations,
         float(problem.target if target is None else target),
@@ -158,12 +133,13 @@ def evolve(
         problem,
         seed,
         limits,
-        tuple(callbacks),
+        callbacks,
         cache,
         resources or Resources(),
+        config_text,
     )
     if directory is None:
-        return run.go(run.start(), [], None, checkpoint_every)
+        return run.watched(run.start(), [], None, checkpoint_every)
     if not isinstance(directory, RunDirectory):
         directory = RunDirectory.create(directory, seed=seed, config_text=config_text)
     with directory.lock(), scratch_in(directory.path / SCRATCH) as scratch:
@@ -171,7 +147,7 @@ def evolve(
             run.resources = dataclasses.replace(run.resources, scratch=scratch)
         state, history = run.restore(directory, config_text)
         try:
-            result = run.go(state, history, directory, checkpoint_every)
+            result = run.watched(state, history, directory, checkpoint_every)
         except Exception as error:
             with contextlib.suppress(OSError, ValueError):  # the first one matters
                 directory.write_stop_reason(StopReason.ERROR, _sentence(error))
@@ -210,12 +186,16 @@ class _Run:
         callbacks: tuple[Callback, ...],
         cache: NetworkCache,
         resources: Resources,
+        config_text: str,
     ) -> None:
         self.algorithm, self.decoder, self.problem = algorithm, decoder, problem
         # Where it started is nothing to the next generation, nor to its program.
         self.teller = dataclasses.replace(algorithm, start=None)
         self.seed, self.limits, self.callbacks = seed, limits, callbacks
         self.cache, self.resources = cache, resources
+        self.config_text = config_text
+        # for networks that are asked for later, when the run's scratch folder is gone
+        self.own_resources = dataclasses.replace(resources, on_progress=None)
         self.key_init, self.key_run = jax.random.split(jax.random.key(seed))
 
     @functools.cached_property
@@ -287,10 +267,26 @@ class _Run:
             problem=self.problem.name,
         )
 
+    def about(
+        self, history: Sequence[GenerationRecord], directory: RunDirectory | None
+    ) -> RunInfo:
+        """What callbacks can know of the run."""
+        return RunInfo(
+            algorithm=self.algorithm,
+            decoder=self.decoder,
+            problem=self.problem,
+            seed=self.seed,
+            generations=self.limits.generations,
+            target=self.limits.target,
+            history=tuple(history),
+            run_directory=directory,
+            config_text=self.config_text,
+        )
+
     def generation(
-        self, state: NEATState
-    ) -> tuple[NEATState, GenerationRecord, Networks | None]:
-        """One generation; its best network if it is the best so far."""
+        self, state: NEATState, best: Best | None, about: RunInfo
+    ) -> Generation:
+        """One generation; `best` is the best before it."""
         began, compiled = time.perf_counter(), compile_seconds()
         number = int(state.generation)
         key = jax.random.fold_in(self.key_run, number)
@@ -309,7 +305,6 @@ class _Run:
             key=key_tell,
             tell_fn=self.tell,
         )
-        improved = float(next_state.best_score) > float(state.best_score)
         record = make_record(
             next_state,
             info,
@@ -319,43 +314,59 @@ class _Run:
             time.perf_counter() - began,
             compile_seconds() - compiled,
         )
-        return next_state, record, networks[int(info.best_index)] if improved else None
+        if float(next_state.best_score) > float(state.best_score):
+            best = Best(
+                float(next_state.best_score),
+                record.generation,
+                next_state.best_genome,
+                networks[int(info.best_index)],
+                self.problem.preparation,
+                self.problem.name,
+            )
+        fitness.flags.writeable = False  # callbacks are to look, not to touch
+        held = HeldNetworks(networks, self.decoder, genomes, self.own_resources)
+        return Generation(about, record, state, next_state, info, fitness, best, held)
 
-    def go(
+    def watched(
         self,
         state: NEATState,
         history: list[GenerationRecord],
         directory: RunDirectory | None,
         checkpoint_every: int,
     ) -> Result:
+        """Runs on from a state, with callbacks that are told of it."""
+        about = self.about(history, directory)
+        with watching(self.callbacks, about) as watch:
+            watch.result = self.go(state, history, about, watch, checkpoint_every)
+        return watch.result
+
+    def go(
+        self,
+        state: NEATState,
+        history: list[GenerationRecord],
+        about: RunInfo,
+        watch: Watch,
+        checkpoint_every: int,
+    ) -> Result:
         """Runs on from a state until there is a reason to stop."""
+        directory = about.run_directory
         best = self.best_of(state)
         reason = self.limits.reason(state, history)
-        asked = None
         while reason is None:
-            state, record, network = self.generation(state)
-            history.append(record)
+            generation = self.generation(state, best, about)
+            state, best = generation.next_state, generation.best
+            history.append(generation.record)
             tell_if_rejected()
-            if network is not None:
-                best = Best(
-                    float(state.best_score),
-                    record.generation,
-                    state.best_genome,
-                    network,
-                    self.problem.preparation,
-                    self.problem.name,
-                )
             reason = self.limits.reason(state, history)
             if directory is not None:
-                if network is not None:
+                if generation.is_improved:
                     directory.write_best(best)
-                directory.append_metrics(record.to_dict())
-            for callback in self.callbacks:
-                answer = callback(record)
-                if answer and asked is None:
-                    is_reason = isinstance(answer, StopReason)
-                    asked = answer if is_reason else StopReason.CALLBACK
+                directory.append_metrics(generation.record.to_dict())
+            asked = watch.generation(generation)
             reason = reason or asked
+            # The next generation needs the memory, whoever keeps this one.
+            generation.release()
+            del generation
             is_due = reason is not None or int(state.generation) % checkpoint_every == 0
             if directory is not None and is_due:
                 number = int(state.generation)

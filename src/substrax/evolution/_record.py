@@ -1,10 +1,37 @@
-"""The record of a generation."""
+"""What is known of a generation and, in the end, of a run."""
+
+import dataclasses
 
 import numpy as np
 
-from ..neat import NEATInfo, NEATState
+from ..neat import Genome, NEATInfo, NEATState
 from ..network import Networks
-from ..runs import GenerationRecord, finite_or_none
+from ..runs import GenerationRecord, StopReason, finite_or_none
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a run came to.
+
+    `best_genome`, `best_network` and `best_fitness` are the best of all generations;
+    they are None if no evaluation succeeded. `generations` is how many were run,
+    `solved_at` the first whose best reached the target (None: none did). `state` is
+    what the next generation would start from, `history` a record for each generation.
+    """
+
+    reason: StopReason
+    best_fitness: float | None
+    best_genome: Genome | None
+    best_network: Networks | None
+    generations: int
+    solved_at: int | None
+    state: NEATState
+    history: tuple[GenerationRecord, ...]
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the target was reached."""
+        return self.solved_at is not None
 
 
 def make_record(

@@ -13,7 +13,7 @@ import jax
 
 from .._resources import Progress
 from ..config import Experiment
-from ..evolution import GenerationRecord
+from ..evolution import Generation, GenerationRecord
 
 _RECENT = 20
 _LINE_EVERY = 10
@@ -30,7 +30,7 @@ class Silent:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def update(self, record: GenerationRecord) -> None:
+    def update(self, generation: Generation) -> None:
         return None
 
     def progress(self, progress: Progress) -> None:
@@ -40,8 +40,8 @@ class Silent:
 class JSONLines(Silent):
     """A JSON object for each generation."""
 
-    def update(self, record: GenerationRecord) -> None:
-        print(json.dumps(record.to_dict()), flush=True)
+    def update(self, generation: Generation) -> None:
+        print(json.dumps(generation.record.to_dict()), flush=True)
 
 
 class _Estimate:
@@ -125,7 +125,8 @@ class _PlainLines(Silent):
         print("The first generation compiles, which takes a while ...", flush=True)
         return self
 
-    def update(self, record: GenerationRecord) -> None:
+    def update(self, generation: Generation) -> None:
+        record = generation.record
         first = not self._estimate.compile_seconds
         self._estimate.add(record)
         if first:
@@ -178,7 +179,8 @@ class _Live:
     ) -> None:
         self._live.__exit__(kind, error, traceback)
 
-    def update(self, record: GenerationRecord) -> None:
+    def update(self, generation: Generation) -> None:
+        record = generation.record
         self._estimate.add(record)
         self._record = record
         self._progress = None
@@ -258,8 +260,8 @@ class _Notebook(_Live):
     def __exit__(self, *_: object) -> None:
         self._show()
 
-    def update(self, record: GenerationRecord) -> None:
-        super().update(record)
+    def update(self, generation: Generation) -> None:
+        super().update(generation)
         self._show_sometimes()
 
     def progress(self, progress: Progress) -> None:

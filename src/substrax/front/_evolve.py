@@ -9,7 +9,7 @@ from typing import Any
 
 from .._types import brief
 from ..config import Experiment, load_run
-from ..evolution import Callback, RunDirectory
+from ..evolution import Callback, RunDirectory, check_callbacks
 from ..methods import AbstractMethod
 from ..models import Model
 from ..problems import AbstractProblem
@@ -57,8 +57,9 @@ def evolve(
     - `seed`, `generations`: which run, and how long at most.
     - `directory`: where the run is saved, so that it survives a crash and can be
       continued, shown and reported on; left out, it is not saved.
-    - `callbacks`: each is given the record of a generation; what returns True ends the
-      run.
+    - `callbacks`: functions that are given each generation (its record, networks,
+      fitness and more, see `substrax.evolution.Generation`) and end the run if they
+      return True; and trackers, such as those of `substrax.trackers`.
     - `progress`: whether to show how it goes; left out, on a terminal and in a
       notebook.
     - `settings`: anything else that a configuration can say: `depth=3`,
@@ -75,6 +76,7 @@ def evolve(
             "run.seed": seed,
         },
     )
+    callbacks = check_callbacks(callbacks)
     experiment.check()  # whatever is wrong is said before a directory is made
     place = None
     if directory is not None:
@@ -103,6 +105,7 @@ def resume(
     - `directory`: of the run.
     - `problem`: for a run whose problem cannot be found by its name, because it was
       made in a notebook, for example. It has to be the same.
+    - `callbacks`, `progress`: as in `evolve`; trackers go on where they were.
     - `settings`: `generations`, `target`, `seconds`, `patience` and what else cannot
       change results.
     """
@@ -146,4 +149,4 @@ def load(path: str | os.PathLike[str]) -> Model:
     best = RunDirectory(place).best()
     if best is None:
         raise ValueError(f"the run in {place} has no best network yet.")
-    return Model(best.network, best.preparation, best.problem, best.fitness)
+    return best.model

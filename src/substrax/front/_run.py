@@ -152,21 +152,16 @@ class Run:
         return f'<div style="{style}">{pictures}{words}</div>'
 
     def _figures(self) -> "list[Figure]":
-        from ..report import plot_genome, plot_substrate
+        from ..report import plot_best
 
         if not self.history:
             return []
         figures: list[Any] = [self.plot()]
         if self.result.best_network is not None and self.result.best_genome is not None:
-            network = plot_substrate(self.result.best_network)
-            if network is None:  # plain NEAT: the genome is the network
-                decoder = self.experiment.build().decoder
-                network = plot_genome(
-                    self.result.best_genome,
-                    input_names=decoder.genome_inputs,
-                    output_names=decoder.genome_outputs,
-                )
-            figures.append(network)
+            decoder = self.experiment.build().decoder
+            figures.append(
+                plot_best(self.result.best_network, self.result.best_genome, decoder)
+            )
         return figures
 
     def report(self) -> Path:

@@ -1,5 +1,6 @@
 """Reports of runs: figures for papers, and a page that needs nothing but a browser."""
 
+from ._best import plot_best as plot_best
 from ._fields import plot_fields as plot_fields
 from ._graph import plot_genome as plot_genome
 from ._grid import plot_grid as plot_grid

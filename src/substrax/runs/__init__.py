@@ -14,6 +14,8 @@ from ._files import METRICS as METRICS
 from ._files import REPORT as REPORT
 from ._files import SCRATCH as SCRATCH
 from ._files import SUMMARY as SUMMARY
+from ._files import TENSORBOARD as TENSORBOARD
+from ._files import TRACKERS as TRACKERS
 from ._files import VERSION as VERSION
 from ._files import DamagedRunError as DamagedRunError
 from ._files import check_directory as check_directory

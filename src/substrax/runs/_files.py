@@ -12,7 +12,8 @@ FACTS, CONFIG, METRICS = "run.json", "config.toml", "metrics.jsonl"
 BEST, BEST_ARRAYS = "best.json", "best.safetensors"
 LOCK, CHECKPOINTS, SCRATCH, REPORT = ".lock", "checkpoints", "scratch", "report"
 DATA, SUMMARY = "data.safetensors", "summary.json"
-FILES = (FACTS, CONFIG, METRICS, BEST, BEST_ARRAYS, DATA, SUMMARY)
+TRACKERS, TENSORBOARD = "trackers.json", "tensorboard"
+FILES = (FACTS, CONFIG, METRICS, BEST, BEST_ARRAYS, DATA, SUMMARY, TRACKERS)
 
 FORMAT, VERSION = "substrax-run", 2
 
@@ -29,7 +30,8 @@ def check_directory(path: Path) -> None:
             f"{path} {what}. Give the directory that `substrax run` named, or "
             f"start a run with `substrax run EXPERIMENT --out {path}`."
         )
-    refuse_links(path / name for name in (*FILES, LOCK, CHECKPOINTS, SCRATCH, REPORT))
+    names = (*FILES, LOCK, CHECKPOINTS, SCRATCH, REPORT, TENSORBOARD)
+    refuse_links(path / name for name in names)
 
 
 def read_facts(path: str | os.PathLike[str]) -> dict[str, Any]:
