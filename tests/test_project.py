@@ -46,6 +46,7 @@ def test_import_needs_only_the_core_dependencies():
     )
     imported = set(run_python(code).split())
     extras = {"matplotlib", "networkx", "neat", "multineat", "sklearn", "beartype"}
+    extras |= {"tensorboardX", "wandb", "mlflow"}
     assert "substrax" in imported
     assert not imported & extras
 
