@@ -36,7 +36,7 @@ def test_a_run_prints_lines_where_there_is_no_terminal(tmp_path, capsys):
     words = ["run", "xor", *SMALL, "--generations", "2", "--out", str(tmp_path / "a")]
     assert main(words) == 0
     out = capsys.readouterr().out
-    assert "xor: EMR-HyperNEAT, depth 2, links hidden, population 16, seed 0" in out
+    assert "xor: EMR-HyperNEAT, depth 2, links feedforward, population 16, seed 0" in out
     assert "generation    best    ever" in out
     assert "stopped because all generations were run" in out
     assert "not solved (target 2)" in out
