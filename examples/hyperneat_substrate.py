@@ -2,10 +2,9 @@
 
 You say where nodes lie and which links there may be; the CPPN gives each link its
 weight, by where its ends lie. The substrate has two hidden layers, and links that skip
-the second. Run it by itself: `python examples/hyperneat_substrate.py`.
+the second. Run it with `python examples/hyperneat_substrate.py`.
 """
 
-import argparse
 import itertools
 
 from substrax.decoders import CPPNReading, FixedSubstrate, HyperNEAT
@@ -30,12 +29,10 @@ def substrate(problem: XOR) -> FixedSubstrate:
     )
 
 
-def main(seed: int, population_size: int, generations: int) -> bool:
+def main(seed: int = 0, population: int = 150, generations: int = 100) -> bool:
     """Evolve, print how it went, and say whether XOR was solved."""
     problem = XOR()
-    config = presets.pureples(
-        num_inputs=5, num_outputs=1, population_size=population_size
-    )
+    config = presets.pureples(num_inputs=5, num_outputs=1, population_size=population)
     decoder = HyperNEAT(
         substrate(problem),
         reading=CPPNReading(activations=config.activation_options),
@@ -62,8 +59,4 @@ def main(seed: int, population_size: int, generations: int) -> bool:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="HyperNEAT on a substrate by hand.")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--population-size", type=int, default=150)
-    parser.add_argument("--generations", type=int, default=100)
-    main(**vars(parser.parse_args()))
+    main()

@@ -1,12 +1,12 @@
 """A configuration of neat-python, used here as it is.
 
 `from_neat_python_config` reads the INI file and says which options have no counterpart.
-What was a network there is one here with the decoder `Direct`. Run it by itself:
+What was a network there is one here with the decoder `Direct`. Run it with
 `python examples/import_neat_python.py [INI]`.
 """
 
-import argparse
 import dataclasses
+import sys
 from pathlib import Path
 
 from substrax.decoders import Direct
@@ -19,12 +19,12 @@ EXAMPLE = Path(__file__).parent / "neat_python_xor.ini"
 
 
 def main(
-    seed: int, population_size: int, generations: int, ini: Path = EXAMPLE
+    ini: Path = EXAMPLE, seed: int = 0, population: int = 150, generations: int = 300
 ) -> bool:
     """Evolve, print how it went, and say whether XOR was solved."""
     config, messages = from_neat_python_config(ini)
     print(*messages, sep="\n")
-    config = dataclasses.replace(config, population_size=population_size)
+    config = dataclasses.replace(config, population_size=population)
     decoder = Direct(
         config.num_inputs,
         config.num_outputs,
@@ -51,9 +51,4 @@ def main(
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Evolve with a neat-python INI file.")
-    parser.add_argument("ini", nargs="?", type=Path, default=EXAMPLE)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--population-size", type=int, default=150)
-    parser.add_argument("--generations", type=int, default=300)
-    main(**vars(parser.parse_args()))
+    main(ini=Path(sys.argv[1]) if sys.argv[1:] else EXAMPLE)

@@ -1,6 +1,7 @@
 """`substrax run`, `resume`, `show`, `export`, `list`: as a person meets them."""
 
 import errno
+import importlib.util
 import json
 import os
 import subprocess
@@ -36,7 +37,9 @@ def test_a_run_prints_lines_where_there_is_no_terminal(tmp_path, capsys):
     words = ["run", "xor", *SMALL, "--generations", "2", "--out", str(tmp_path / "a")]
     assert main(words) == 0
     out = capsys.readouterr().out
-    assert "xor: EMR-HyperNEAT, depth 2, links feedforward, population 16, seed 0" in out
+    assert (
+        "xor: EMR-HyperNEAT, depth 2, links feedforward, population 16, seed 0" in out
+    )
     assert "generation    best    ever" in out
     assert "stopped because all generations were run" in out
     assert "not solved (target 2)" in out
@@ -331,3 +334,35 @@ def test_a_damaged_compilation_cache_is_made_anew(tmp_path):
     assert run("third") == expected  # keeps whole ones
     assert entries()
     assert run("fourth") == expected
+
+
+def test_several_seeds_are_run_summed_up_and_gone_on_with(tmp_path, capsys):
+    words = ["run", "xor", *SMALL, "--generations", "2", "--out", str(tmp_path / "x")]
+    assert main([*words, "--seeds", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "2 seeds: 0 of 2 solved (95 % interval 0.00 to 0.66)" in out
+    assert out.count("generation    best") == 2
+    before = (tmp_path / "x" / "seed1" / "metrics.jsonl").read_bytes()
+    assert main([*words, "--seeds", "3", "--json"]) == 0
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert last["summary"]["runs"] == 3
+    assert (tmp_path / "x" / "seed1" / "metrics.jsonl").read_bytes() == before
+    assert len(RunDirectory(tmp_path / "x" / "seed2").metrics()) == 2
+    assert main([*words, "--seeds", "2", "--connections", "hidden"]) == 2
+    assert "connections is feedforward in this run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["run", "xor", "--report"], ["report", "nowhere"]])
+def test_a_missing_extra_is_told_before_anything_is_done(
+    command, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *more: None if name == "matplotlib" else real(name, *more),
+    )
+    assert main(command) == 1
+    assert "pip install 'substrax[report]'" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

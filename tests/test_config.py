@@ -349,3 +349,9 @@ def test_a_run_starts_from_the_best_of_another(tmp_path):
 def test_starts_that_do_not_fit_are_refused(text, changes, sentence):
     with pytest.raises(ValueError, match=sentence):
         Experiment.from_toml(text).with_settings(changes).build()
+
+
+def test_of_the_network_and_of_the_cppn_the_network_is_meant():
+    experiment = Experiment.from_toml(XOR).with_settings({"output_activation": "tanh"})
+    assert experiment.values["method.output_activation"] == "tanh"
+    assert experiment.values["neat.output_activation"] != "tanh"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ._resources import Resources as Resources
     from .config import Experiment as Experiment
     from .config import load_experiment as load_experiment
+    from .evolution import Generation as Generation
     from .front import Run as Run
     from .front import SeedRuns as SeedRuns
     from .front import evolve as evolve
@@ -39,6 +40,7 @@ __version__ = _version("substrax")
 _PLACES = {
     "_resources": ("Progress", "Resources"),
     "config": ("Experiment", "load_experiment"),
+    "evolution": ("Generation",),
     "front": ("Run", "SeedRuns", "evolve", "evolve_seeds", "load", "resume"),
     "models": ("Model",),
     "problems": ("ArrayProblem", "FunctionProblem", "HostProblem", "data_problem"),

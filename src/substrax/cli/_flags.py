@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-_TAKING_VALUE = ("--out", "--track")
+_TAKING_VALUE = ("--out", "--seeds", "--track")
 
 
 def take_settings(

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
+from .._extra import require_extra
 from ..experiments import read_experiment
 from ._errors import in_words
 from ._flags import take_settings
@@ -49,6 +50,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("experiment", metavar="EXPERIMENT", help="a name or a TOML file")
     run.add_argument("--out", metavar="DIR", help="where (default: below runs/)")
+    run.add_argument(
+        "--seeds",
+        type=int,
+        metavar="N",
+        help="N runs, from --seed on; after a kill, the same command goes on",
+    )
     _add_running(run)
     resume = add(
         "resume",
@@ -114,6 +121,7 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
 
 
 _OWN_FLAGS = {
+    "--seeds",
     "--out",
     "--report",
     "--track",
@@ -132,6 +140,8 @@ def _dispatch(words: Sequence[str]) -> int:
     arguments = _parser().parse_args(words)
     arguments.settings = settings
     command = arguments.command
+    if getattr(arguments, "report", False) or command == "report":
+        require_extra("matplotlib", "report")  # now, and not after the evolution
     if command == "list":
         from ._list import list_all, list_settings
 

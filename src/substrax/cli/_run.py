@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..config import Experiment, load_experiment, load_run
 from ..evolution import Result, RunDirectory, StopReason, Tracker
-from ..front import JSONLines, Silent, make_display
+from ..front import JSONLines, Run, SeedRuns, Silent, make_display, seed_runs
 from ..runs import summary, summary_lines
 from ..trackers import make_trackers
 from ._inspect import write_report_at
@@ -34,16 +34,47 @@ def _with_absolute_path(experiment: Experiment) -> Experiment:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Starts a run in a new directory."""
+    """Starts a run in a new directory, or several."""
     experiment = load_experiment(arguments.experiment)
     experiment = _with_absolute_path(experiment.with_settings(arguments.settings))
     experiment.check()  # whatever is wrong is said before a directory is made
     trackers = make_trackers(arguments.track)
+    if arguments.seeds is not None:
+        return _run_seeds(experiment, trackers, arguments)
     path = Path(arguments.out) if arguments.out else _free_directory(experiment)
     directory = RunDirectory.create(
         path, seed=experiment.run.seed, config_text=experiment.to_toml()
     )
-    return _go(experiment, directory, trackers, arguments)
+    return _go(experiment, directory, trackers, arguments)[0]
+
+
+def _run_seeds(
+    experiment: Experiment, trackers: list[Tracker], arguments: argparse.Namespace
+) -> int:
+    """The same from several seeds, and what they have in common.
+
+    A folder in which some of it was done already is gone on with.
+    """
+    if arguments.seeds < 1:
+        raise ValueError(f"--seeds is {arguments.seeds}. Choose at least 1.")
+    first, num = experiment.run.seed, arguments.seeds
+    stem = f"{Path(experiment.name).stem}-seeds{first}to{first + num - 1}"
+    folder = Path(arguments.out or Path("runs") / stem)
+    runs: list[Run] = []
+    for each, place in seed_runs(experiment, range(first, first + num), folder):
+        assert place is not None
+        status, result = _go(each, place, trackers, arguments)
+        if status:
+            return status
+        runs.append(Run(each, result, place.path))
+        if not arguments.quiet and not arguments.json:
+            print(flush=True)
+    every = SeedRuns(tuple(runs))
+    if arguments.json:
+        print(json.dumps({"summary": every.summary(), "directory": str(folder)}))
+    elif not arguments.quiet:
+        print(f"{num} seeds: {every}\ndirectory: {folder}")
+    return 0
 
 
 def resume(arguments: argparse.Namespace) -> int:
@@ -52,7 +83,7 @@ def resume(arguments: argparse.Namespace) -> int:
     experiment = recorded.with_settings(arguments.settings)
     experiment.check_continues(recorded)
     experiment.check()  # whatever is wrong is said before anything begins
-    return _go(experiment, directory, make_trackers(arguments.track), arguments)
+    return _go(experiment, directory, make_trackers(arguments.track), arguments)[0]
 
 
 def _go(
@@ -60,7 +91,8 @@ def _go(
     directory: RunDirectory,
     trackers: list[Tracker],
     arguments: argparse.Namespace,
-) -> int:
+) -> tuple[int, Result]:
+    """Evolves in a directory; the exit status, and what came of it."""
     interruption = Interruption(directory.path)
     if arguments.quiet:
         display = Silent()
@@ -93,8 +125,8 @@ def _go(
         if not arguments.quiet and not arguments.json:
             print(f"report: {page}")
     if result.reason is StopReason.INTERRUPTED and interruption.signal is not None:
-        return 128 + interruption.signal
-    return 0
+        return 128 + interruption.signal, result
+    return 0, result
 
 
 def _tell(

@@ -9,3 +9,4 @@ from ._evolve import resume as resume
 from ._run import Run as Run
 from ._seeds import SeedRuns as SeedRuns
 from ._seeds import evolve_seeds as evolve_seeds
+from ._seeds import seed_runs as seed_runs

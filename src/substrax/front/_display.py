@@ -110,6 +110,7 @@ class _PlainLines(Silent):
     def __init__(self, experiment: Experiment, directory: Path | None) -> None:
         self._title = _title(experiment, directory)
         self._estimate = _Estimate(experiment.run.generations)
+        self._has_header = False
         self._last_ever: float | None = None
         self._last_line = 0.0
         self._last_progress = time.monotonic()
@@ -127,11 +128,12 @@ class _PlainLines(Silent):
 
     def update(self, generation: Generation) -> None:
         record = generation.record
-        first = not self._estimate.compile_seconds
         self._estimate.add(record)
-        if first:
+        if not self._has_header:
+            self._has_header = True
+            if record.compile_seconds >= 0.05:
+                print(f"(compiled in {record.compile_seconds:.1f} s)")
             print(
-                f"(compiled in {record.compile_seconds:.1f} s)\n"
                 "generation    best    ever    mean  species  hidden  links"
                 "  cached  s/gen  left at most"
             )

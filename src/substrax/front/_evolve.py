@@ -13,6 +13,7 @@ from ..evolution import Callback, RunDirectory, check_callbacks
 from ..methods import AbstractMethod
 from ..models import Model
 from ..problems import AbstractProblem
+from ..runs import FACTS
 from ._display import make_display
 from ._experiment import as_experiment
 from ._run import Run
@@ -80,14 +81,31 @@ def evolve(
     experiment.check()  # whatever is wrong is said before a directory is made
     place = None
     if directory is not None:
-        experiment, data = experiment.with_data()
-        place = RunDirectory.create(
-            directory,
-            seed=experiment.run.seed,
-            config_text=experiment.to_toml(),
-            data=data,
-        )
-    return _go(experiment, place, callbacks, progress)
+        experiment, place = new_directory(experiment, directory)
+    return go(experiment, place, callbacks, progress)
+
+
+def new_directory(
+    experiment: Experiment, path: str | os.PathLike[str]
+) -> tuple[Experiment, RunDirectory]:
+    """A directory for a run, and the experiment that finds its data there."""
+    experiment, data = experiment.with_data()
+    place = RunDirectory.create(
+        path, seed=experiment.run.seed, config_text=experiment.to_toml(), data=data
+    )
+    return experiment, place
+
+
+def same_directory(
+    experiment: Experiment, path: str | os.PathLike[str]
+) -> tuple[Experiment, RunDirectory]:
+    """The same; a directory that holds the same run already is taken."""
+    if not os.path.exists(Path(path) / FACTS):
+        return new_directory(experiment, path)
+    experiment, _ = experiment.with_data()
+    recorded, place = load_run(path)
+    experiment.check_continues(recorded)
+    return dataclasses.replace(experiment, folder=recorded.folder), place
 
 
 def resume(
@@ -115,15 +133,16 @@ def resume(
     experiment = recorded.with_settings(settings)
     experiment.check_continues(recorded)
     experiment.check()
-    return _go(experiment, place, callbacks, progress)
+    return go(experiment, place, callbacks, progress)
 
 
-def _go(
+def go(
     experiment: Experiment,
     directory: RunDirectory | None,
     callbacks: Iterable[Callback],
     progress: bool | None,
 ) -> Run:
+    """Evolves, and shows how it goes."""
     path = None if directory is None else directory.path
     with contextlib.ExitStack() as stack:
         watchers = list(callbacks)

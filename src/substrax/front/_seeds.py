@@ -8,9 +8,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..config import Experiment
+from ..evolution import Callback, RunDirectory
+from ..methods import AbstractMethod
 from ..models import Model
 from ..sweeps import rate
-from ._evolve import evolve
+from ._evolve import go, same_directory
+from ._experiment import as_experiment
 from ._run import Run
 
 
@@ -74,22 +78,51 @@ def evolve_seeds(
     problem: Any,
     *,
     seeds: int | Iterable[int],
+    inputs: int | None = None,
+    outputs: int | None = None,
+    method: str | AbstractMethod | None = None,
     directory: str | os.PathLike[str] | None = None,
+    callbacks: Iterable[Callback] = (),
+    progress: bool | None = None,
     **settings: Any,
 ) -> SeedRuns:
     """`evolve` for several seeds, one after the other.
 
+    ```python
+    import substrax as sx
+
+    runs = sx.evolve_seeds("xor", seeds=3, population=150)
+    print(runs)  # how many were solved, with an interval, and medians
+    ```
+
     **Arguments:**
 
     - `seeds`: how many (0, 1, 2, ...), or which.
-    - `directory`: a folder in which each run gets its own, `seed0`, `seed1`, ...
+    - `directory`: a folder in which each run gets its own, `seed0`, `seed1`, ... If the
+      program is killed, the same call goes on where it was.
     - the rest as in `evolve`.
     """
     numbers = list(range(seeds) if isinstance(seeds, int) else seeds)
     if not numbers:
         raise ValueError("evolve_seeds needs a seed at least.")
+    experiment = as_experiment(problem, inputs, outputs, method, settings)
+    watchers = list(callbacks)
     runs = []
-    for seed in numbers:
-        place = None if directory is None else Path(directory) / f"seed{seed}"
-        runs.append(evolve(problem, seed=seed, directory=place, **settings))
+    for each, place in seed_runs(experiment, numbers, directory):
+        runs.append(go(each, place, watchers, progress))
     return SeedRuns(tuple(runs))
+
+
+def seed_runs(
+    experiment: Experiment,
+    seeds: Iterable[int],
+    directory: str | os.PathLike[str] | None,
+) -> Iterator[tuple[Experiment, RunDirectory | None]]:
+    """The experiment with each seed, and the place of each run."""
+    experiment.check()  # whatever is wrong is said before a directory is made
+    for seed in seeds:
+        each = experiment.with_settings({"run.seed": seed})
+        if directory is None:
+            yield each, None
+        else:
+            yield same_directory(each, Path(directory) / f"seed{seed}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._documents import parse_json
+from .._extra import require_extra
 from .._types import as_number, brief, shown
 from ..cppn import ACTIVATION_NAMES, DIALECTS, activation_id
 from ._check import secured
@@ -251,12 +252,9 @@ def to_arrays(network: Networks) -> dict[str, np.ndarray]:
 
 def to_networkx(network: Networks) -> "networkx.DiGraph":
     """One network as a directed graph; needs `pip install substrax[graph]`."""
-    try:
-        import networkx
-    except ImportError as error:
-        raise ImportError(
-            "networkx is missing; install it with: pip install 'substrax[graph]'"
-        ) from error
+    require_extra("networkx", "graph")
+    import networkx
+
     _single(network)
     graph = networkx.DiGraph()
     for n in range(int(network.node_bounds[-1])):

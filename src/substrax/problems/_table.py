@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._extra import require_extra
 from .._suggest import suggest
 from .._types import brief, shown
 
@@ -175,12 +176,9 @@ def _numbers(path: Path, name: str, column: Collection[str]) -> np.ndarray:
 
 
 def _parquet(path: Path, wanted: Collection[str]) -> Any:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError as error:
-        raise ImportError(
-            "pyarrow is missing; install it with: pip install 'substrax[parquet]'"
-        ) from error
+    require_extra("pyarrow", "parquet")
+    from pyarrow import ArrowException, parquet
+
     try:
         table: Any = parquet.read_table(path)
     except (ArrowException, OSError) as error:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._extra import require_extra
 from .._files import replacing
 
 if TYPE_CHECKING:
@@ -84,12 +85,7 @@ def style() -> Iterator[None]:
 
 
 def require_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "figures need matplotlib; install it with: pip install 'substrax[report]'"
-        ) from error
+    require_extra("matplotlib", "report")
 
 
 def new_figure(width: float, height: float) -> "Figure":

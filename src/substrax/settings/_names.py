@@ -95,6 +95,9 @@ def key_of(key: str, known: Mapping[str, Setting], names: tuple[str, str, str]) 
         direct = [k for k in ends if k.count(".") == 1]
         if len(direct) == 1:
             return direct[0]
+        # of the network and of the CPPN, people mean the network
+        if f"method.{key}" in direct:
+            return f"method.{key}"
         raise ValueError(
             f"{shown(key)} may be any of {', '.join(ends)}; give it in full."
         )

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from .._extra import import_extra
 from ..evolution import Result, RunInfo, StopReason
-from ._extra import import_extra
 from ._service import ServiceTracker, Steps
 
 _MOST_METRICS, _MOST_PARAMS = 1000, 100

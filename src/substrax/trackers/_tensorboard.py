@@ -5,8 +5,8 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+from .._extra import import_extra
 from ..evolution import TENSORBOARD, Result, RunInfo
-from ._extra import import_extra
 from ._service import ServiceTracker, Steps
 
 _FLUSH_SECONDS = 5

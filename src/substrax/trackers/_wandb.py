@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from .._extra import import_extra
 from ..evolution import Result, RunInfo
-from ._extra import import_extra
 from ._service import ServiceTracker, Steps
 
 

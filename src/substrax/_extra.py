@@ -1,12 +1,26 @@
 """Libraries that not everybody has."""
 
 import importlib
+import importlib.util
 from types import ModuleType
+
+
+def require_extra(module: str, extra: str) -> None:
+    """Raises an `ImportError` that says how to install a library, if it is missing.
+
+    It is not imported, so that this can be asked before anything else is done.
+    """
+    if importlib.util.find_spec(module) is None:
+        raise ImportError(f"{module} is missing; {_advice(extra)}")
+
+
+def _advice(extra: str) -> str:
+    return f"install it with: pip install 'substrax[{extra}]'"
 
 
 def import_extra(module: str, extra: str) -> ModuleType:
     """A library; an `ImportError` says how to install it."""
-    advice = f"install it with: pip install 'substrax[{extra}]'"
+    advice = _advice(extra)
     try:
         found = importlib.import_module(module)
     except ImportError as error:
