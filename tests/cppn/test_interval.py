@@ -18,7 +18,8 @@ from substrax.cppn import (
     activation_id,
     enclose,
 )
-from substrax.cppn._interval import Interval, Precision, bound_activation
+from substrax.cppn._activation import bound_activation
+from substrax.cppn._interval import Interval, Precision
 from tests.cppns import compile_cppns, random_cppn
 from tests.reference import interval as oracle
 

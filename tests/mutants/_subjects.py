@@ -56,7 +56,8 @@ def _operators() -> list[Subject]:
     tests = {
         "_mutation": ("test_mutation", "test_gene_mutation"),
         "_structure": ("test_mutation", "test_invariants"),
-        "_attributes": ("test_gene_mutation", "test_mutation"),
+        "_attributes": ("test_gene_mutation", "test_draws", "test_mutation"),
+        "_draws": ("test_draws",),
         "_growth": ("test_mutation", "test_neat"),
         "_crossover": ("test_crossover",),
         "_reproduction": ("test_reproduction", "test_species_rules"),

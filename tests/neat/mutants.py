@@ -21,14 +21,8 @@ from substrax.neat import (
     MutationConfig,
     NEATConfig,
 )
-from substrax.neat._mutation import (
-    LINK_WORDS,
-    Counters,
-    MutationWords,
-    mutate,
-    num_genome_words,
-    num_node_words,
-)
+from substrax.neat._draws import ChildDraws, num_child_words
+from substrax.neat._mutation import Counters, mutate
 from tests.neat.helpers import assert_valid, make_genome
 
 COPIES = 1000
@@ -79,19 +73,20 @@ def still_config(
 
 # The tests compile longer than they run, so the compiler need not optimise.
 @partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
-def run_mutate(config, genomes, words, is_copy):
+def run_mutate(config, genomes, draws, is_copy):
     counters = Counters(jnp.int32(6), jnp.int32(8), jnp.bool_(False))
-    return mutate(config, genomes, is_copy, words, counters)
+    return mutate(config, genomes, is_copy, draws, counters)
 
 
-def draw_words(config, genome, seed):
+def draw_children(config, genome, seed):
     keys = jax.random.split(jax.random.key(seed), 3)
+    num_genome, num_node, num_link = num_child_words(config)
     shapes = (
-        (num_genome_words(config),),
-        (num_node_words(config), genome.max_nodes),
-        (LINK_WORDS, genome.max_links),
+        (num_genome,),
+        (num_node, genome.max_nodes),
+        (num_link, genome.max_links),
     )
-    return MutationWords(
+    return ChildDraws.of(
         *(jax.random.bits(k, (COPIES, *s)) for k, s in zip(keys, shapes, strict=True))
     )
 
@@ -101,9 +96,9 @@ def mutants(config, genome=None, seed=0):
     genome = start_genome() if genome is None else genome
     # `NEAT` makes rates traced leaves: one compilation for all of them.
     copies = jax.tree.map(lambda x: jnp.tile(x, (COPIES, 1)), genome)
-    words = draw_words(config, genome, seed)
+    draws = draw_children(config, genome, seed)
     nobody = jnp.zeros(COPIES, bool)
-    genomes, _, overflow = run_mutate(NEAT(config).config, copies, words, nobody)
+    genomes, _, overflow = run_mutate(NEAT(config).config, copies, draws, nobody)
     assert not any(map(bool, jax.tree.leaves(overflow)))
     assert_valid(genomes, config)
     return jax.tree.map(np.asarray, genomes)

@@ -186,3 +186,27 @@ def test_logarithms_of_steps_are_uniform(few_rate):
     mean = np.log10(sizes).mean()
     assert mean == pytest.approx(-1.0 - 1 / np.log(10), abs=0.06)
     assert (sizes < 1e-3).any() and (sizes > 0.5).any()
+
+
+@pytest.mark.parametrize("kind", ["weight", "bias"])
+def test_the_size_of_a_change_does_not_depend_on_whether_it_happens(kind):
+    rates = {"perturb_rate": 0.3, "replace_rate": 0.2}
+    gene = _gene(perturb_power=1.0, init_mean=100.0, init_stdev=1.0, **rates)
+    genomes = mutants(still_config(**{kind: gene}))
+    if kind == "weight":
+        values, steps = _weights(genomes)
+    else:
+        values = genomes.node_bias[:, 2:6]
+        steps = values - np.array([node[2] for node in NODES[2:]], np.float32)
+    is_replaced = values > 50.0
+    perturbed, fresh = steps[(steps != 0) & ~is_replaced], values[is_replaced] - 100.0
+    for sizes in (perturbed, fresh):
+        assert sizes.mean() == pytest.approx(0.0, abs=0.15)
+        assert sizes.std() == pytest.approx(1.0, abs=0.1)
+
+
+def test_which_activation_a_node_gets_does_not_depend_on_whether_it_changes():
+    genomes = mutants(still_config(activation_rate=0.25))
+    activations = genomes.node_activation[:, 2:6]
+    drawn = activations[activations != SIGMOID]
+    assert (drawn == SIN).mean() == pytest.approx(0.5, abs=0.06)

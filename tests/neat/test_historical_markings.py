@@ -7,15 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from substrax.neat import MutationConfig, NEATConfig
+from substrax.neat._draws import ChildDraws, num_child_words
 from substrax.neat._innovation import number_innovations
-from substrax.neat._mutation import (
-    LINK_WORDS,
-    Counters,
-    MutationWords,
-    mutate,
-    num_genome_words,
-    num_node_words,
-)
+from substrax.neat._mutation import Counters, mutate
 from substrax.neat._random import population_words
 from tests.neat.helpers import assert_valid, links_of, make_genome, stack
 
@@ -24,10 +18,11 @@ FULL = [(0, 0, 2, 1.0, True), (1, 1, 2, -1.0, True)]
 
 def _mutate(config, genomes, seed=0, next_link=2):
     population = genomes.node_id.shape[0]
+    num_genome, num_node, num_link = num_child_words(config)
     sizes = (
-        (1, num_genome_words(config)),
-        (genomes.max_nodes, num_node_words(config)),
-        (genomes.max_links, LINK_WORDS),
+        (1, num_genome),
+        (genomes.max_nodes, num_node),
+        (genomes.max_links, num_link),
     )
     words = population_words(jax.random.key(seed), population, sizes, jnp.bool_(True))
     counters = Counters(jnp.int32(3), jnp.int32(next_link), jnp.bool_(False))
@@ -35,7 +30,7 @@ def _mutate(config, genomes, seed=0, next_link=2):
         config,
         genomes,
         jnp.zeros(population, bool),
-        MutationWords(words[0][:, :, 0], words[1], words[2]),
+        ChildDraws.of(words[0][:, :, 0], words[1], words[2]),
         counters,
     )
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from substrax.neat import MutationConfig, NEATConfig
 from substrax.neat._attributes import mutate_attributes
 from substrax.neat._crossover import cross, cross_equals
+from substrax.neat._draws import ChildDraws, LinkEndDraws, num_child_words
 from substrax.neat._genome import compact_links, stable_sum
 from substrax.neat._random import normal, population_words, threefry, uniform
 from substrax.neat._structure import (
@@ -59,8 +60,8 @@ def _delete_node(genome, other, words, ids):
 def _add_link(genome, other, words, ids):
     del other
     keep = genome.link_mask
-    pairs = words[:2, :2]
-    is_new, source, target, genome = choose_link(CONFIG, genome, keep, TRUE, pairs)
+    ends = LinkEndDraws(target=words[:2, 0], source=words[:2, 1])
+    is_new, source, target, genome = choose_link(CONFIG, genome, keep, TRUE, ends)
     weight = normal(words[0, 2])
     return append_link(genome, keep, is_new, ids[1], source, target, weight)[0]
 
@@ -83,9 +84,11 @@ def _cross_equals(genome, other, words, ids):
 
 def _attributes(genome, other, words, ids):
     del other, ids
-    return mutate_attributes(
-        CONFIG, genome, words[0, :2], words[:5, :NODES], words[5:9]
+    num_genome, num_node, _ = num_child_words(CONFIG)
+    draws = ChildDraws.of(
+        words[0, :num_genome], words[:num_node, :NODES], words[num_node:]
     )
+    return mutate_attributes(CONFIG, genome, draws)
 
 
 OPERATORS = [

@@ -24,7 +24,7 @@ from tests.neat.mutants import (
     TANH,
     count_links,
     count_nodes,
-    draw_words,
+    draw_children,
     is_even,
     mutants,
     outcomes_of,
@@ -225,8 +225,8 @@ def test_copies_are_not_mutated():
     config = NEAT(still_config(add_node_rate=1.0, weight=weight)).config
     start = jax.tree.map(lambda x: jnp.tile(x, (COPIES, 1)), start_genome())
     is_copy = np.arange(COPIES) % 2 == 0
-    words = draw_words(config, start_genome(), 0)
-    genomes, _, _ = run_mutate(config, start, words, jnp.asarray(is_copy))
+    draws = draw_children(config, start_genome(), 0)
+    genomes, _, _ = run_mutate(config, start, draws, jnp.asarray(is_copy))
     for before, after in zip(*map(jax.tree.leaves, (start, genomes)), strict=True):
         np.testing.assert_array_equal(before[is_copy], after[is_copy])
     genomes = jax.tree.map(np.asarray, genomes)

@@ -15,6 +15,7 @@ from substrax.neat import (
     ReproductionConfig,
     SpeciationConfig,
 )
+from substrax.neat._draws import ParentDraws, name_words, num_draws
 from substrax.neat._reproduction import (
     SpeciesStatistics,
     choose_parents,
@@ -187,14 +188,15 @@ def _parents(config, species, scores, quota, seed=0):
     species = jnp.array(species, jnp.int32)
     scores = jnp.array(scores, jnp.float32)
     statistics = species_statistics(config, _table(2), species, scores)
-    draws = jax.random.uniform(jax.random.key(seed), (config.population_size, 5))
+    shape = (config.population_size, num_draws(ParentDraws))
+    words = jax.random.bits(jax.random.key(seed), shape)
     return jax.jit(choose_parents)(
         config,
         statistics,
         rank_members(species, scores),
         scores,
         jnp.array([*quota, 0, 0], jnp.int32),
-        draws,
+        name_words(ParentDraws, words, -1),
     )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._types import ArrayLike
-from ._interval import Interval, Precision, bound_activation, square
+from ._activation import bound_activation
+from ._interval import Interval, Precision, square
 from ._program import FAN_IN, Programs
 
 _PIECE = 1 << 12

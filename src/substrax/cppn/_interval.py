@@ -1,5 +1,4 @@
-"""Intervals: what an activation function may answer, if its argument lies between two
-numbers.
+"""Intervals: what a function may answer, if its argument lies between two numbers.
 
 An interval here is a promise about the *kernel*: it holds the number that the kernel
 computes in its own precision, on its device, with its roundings and approximations. All
@@ -20,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ._activation import ACTIVATION_NAMES, Dialect, check_dialect
+from ._functions import LELU_SLOPE, SELU_ALPHA, SELU_SCALE
 
 _STEPS = 32
 """Units in the last place by which an approximation may be off."""
@@ -87,29 +86,29 @@ def magnitude(z: Interval) -> Interval:
     return Interval(low, np.maximum(-z.low, z.high))
 
 
-def _scaled(z: Interval, factor: float, precision: Precision) -> Interval:
+def scaled(z: Interval, factor: float, precision: Precision) -> Interval:
     return precision.widen(Interval(z.low * factor, z.high * factor), 2)
 
 
-def _clipped(z: Interval, bound: float, precision: Precision) -> Interval:
+def clipped(z: Interval, bound: float, precision: Precision) -> Interval:
     # Widened, because the bound is rounded to the kernel's precision.
     low, high = np.clip(z.low, -bound, bound), np.clip(z.high, -bound, bound)
     return precision.widen(Interval(low, high), 2)
 
 
-def _increasing(function: Function) -> Bound:
+def increasing(function: Function) -> Bound:
     def bound(z: Interval, precision: Precision) -> Interval:
         return precision.widen(Interval(function(z.low), function(z.high)))
 
     return bound
 
 
-def _increasing_of(function: Function, scale: float, clip: float) -> Bound:
+def increasing_of(function: Function, scale: float, clip: float) -> Bound:
     """Of an argument that is scaled and then clipped."""
 
     def bound(z: Interval, precision: Precision) -> Interval:
-        z = _clipped(_scaled(z, scale, precision), clip, precision)
-        return _increasing(function)(z, precision)
+        z = clipped(scaled(z, scale, precision), clip, precision)
+        return increasing(function)(z, precision)
 
     return bound
 
@@ -119,22 +118,30 @@ def square(z: Interval, precision: Precision) -> Interval:
     return precision.widen(Interval(low * low, high * high))
 
 
-def _gauss(z: Interval, precision: Precision, scale: float = 1.0) -> Interval:
-    low, high = _scaled(square(z, precision), scale, precision)
+def gauss(z: Interval, precision: Precision, scale: float = 1.0) -> Interval:
+    low, high = scaled(square(z, precision), scale, precision)
     return precision.widen(Interval(np.exp(-high), np.exp(-low)))
 
 
-def _hat(z: Interval, precision: Precision) -> Interval:
+def hat(z: Interval, precision: Precision) -> Interval:
     low, high = magnitude(z)
     result = Interval(np.maximum(0.0, 1.0 - high), np.maximum(0.0, 1.0 - low))
     return precision.widen(result)
 
 
-def _step(z: Interval, precision: Precision) -> Interval:
+def step(z: Interval, precision: Precision) -> Interval:
     return Interval((z.low > 0).astype(np.float64), (z.high > 0).astype(np.float64))
 
 
-def _inverse(z: Interval, precision: Precision) -> Interval:
+def relu(z: Interval, precision: Precision) -> Interval:
+    return Interval(*(np.maximum(end, 0.0) for end in z))
+
+
+def clamped(z: Interval, precision: Precision) -> Interval:
+    return Interval(*(np.clip(end, -1.0, 1.0) for end in z))
+
+
+def inverse(z: Interval, precision: Precision) -> Interval:
     # Arguments up to `tiny` give 0, and larger ones no more than 1/tiny.
     most = 1 / precision.tiny
     is_apart = (z.low > precision.tiny) | (z.high < -precision.tiny)
@@ -145,7 +152,7 @@ def _inverse(z: Interval, precision: Precision) -> Interval:
     return precision.widen(result)
 
 
-def _sine(
+def sine(
     z: Interval, precision: Precision, scale: float = 1.0, quarter: bool = False
 ) -> Interval:
     """sin(scale z), or cos(scale z) if `quarter`.
@@ -153,7 +160,7 @@ def _sine(
     The range reduction of the kernel is off in proportion to its argument, and its
     polynomial by a constant.
     """
-    low, high = _scaled(z, scale, precision)
+    low, high = scaled(z, scale, precision)
     low, high = precision.widen(Interval(low, high), 8)
     function = np.cos if quarter else np.sin
     ends = function(low), function(high)
@@ -180,7 +187,7 @@ def _sine(
     )
 
 
-def _logistic(z: np.ndarray) -> np.ndarray:
+def logistic(z: np.ndarray) -> np.ndarray:
     return 1.0 / (1.0 + np.exp(-z))
 
 
@@ -188,12 +195,20 @@ def _negative_part(z: np.ndarray) -> np.ndarray:
     return np.expm1(np.minimum(z, 0.0))
 
 
-def _selu(z: np.ndarray) -> np.ndarray:
-    negative = 1.6732632423543772848170429916717 * _negative_part(z)
-    return 1.0507009873554804934193349852946 * np.where(z > 0, z, negative)
+def selu(z: np.ndarray) -> np.ndarray:
+    negative = SELU_ALPHA * _negative_part(z)
+    return SELU_SCALE * np.where(z > 0, z, negative)
 
 
-def _log(z: Interval, precision: Precision) -> Interval:
+def elu(z: np.ndarray) -> np.ndarray:
+    return np.where(z > 0, z, _negative_part(z))
+
+
+def lelu(z: np.ndarray) -> np.ndarray:
+    return np.where(z > 0, z, z * LELU_SLOPE)
+
+
+def logarithm(z: Interval, precision: Precision) -> Interval:
     floor = float(precision.dtype.type(1e-7))
     low, high = (np.log(np.maximum(end, floor)) for end in z)
     # Around 1, where the logarithm is 0, relative errors are not promised.
@@ -201,67 +216,5 @@ def _log(z: Interval, precision: Precision) -> Interval:
     return precision.widen(Interval(low - slack, high + slack))
 
 
-def _softplus(z: np.ndarray) -> np.ndarray:
+def softplus(z: np.ndarray) -> np.ndarray:
     return np.logaddexp(z, 0.0)
-
-
-_SHARED: dict[str, Bound] = {
-    "identity": lambda z, precision: z,
-    "abs": lambda z, precision: magnitude(z),
-    "square": square,
-    "cube": _increasing(lambda z: z * z * z),
-    "step": _step,
-    "relu": lambda z, precision: Interval(*(np.maximum(end, 0.0) for end in z)),
-    "clamped": lambda z, precision: Interval(*(np.clip(end, -1.0, 1.0) for end in z)),
-    "hat": _hat,
-    "elu": _increasing(lambda z: np.where(z > 0, z, _negative_part(z))),
-    "lelu": _increasing(lambda z: np.where(z > 0, z, z * 0.005)),
-    "selu": _increasing(_selu),
-    "inv": _inverse,
-    "log": _log,
-}
-
-_TABLES: dict[str, dict[str, Bound]] = {
-    "neat-python": {
-        **_SHARED,
-        "tanh": _increasing_of(np.tanh, 2.5, 60.0),
-        "sigmoid": _increasing_of(_logistic, 5.0, 60.0),
-        "sin": lambda z, precision: _sine(_clipped(z, 12.0, precision), precision, 5.0),
-        "cos": lambda z, precision: _sine(
-            _clipped(z, 12.0, precision), precision, 5.0, quarter=True
-        ),
-        "gauss": lambda z, precision: _gauss(
-            _clipped(z, 3.4, precision), precision, 5.0
-        ),
-        "exp": _increasing_of(np.exp, 1.0, 60.0),
-        "softplus": _increasing_of(lambda z: _softplus(z) * 0.2, 5.0, 60.0),
-    },
-    "plain": {
-        **_SHARED,
-        "tanh": _increasing(np.tanh),
-        "sigmoid": _increasing(_logistic),
-        "sin": _sine,
-        "cos": lambda z, precision: _sine(z, precision, quarter=True),
-        "gauss": _gauss,
-        "exp": _increasing(lambda z: np.exp(np.minimum(z, 60.0))),
-        "softplus": _increasing(_softplus),
-    },
-}
-
-
-def bound_activation(
-    activation: int, dialect: Dialect, z: Interval, precision: Precision
-) -> Interval:
-    """What the kernel may answer for arguments of an interval.
-
-    **Arguments:** the activation as an index in `ACTIVATION_NAMES`, the dialect, the
-    arguments, the precision of the kernel.
-    """
-    check_dialect(dialect)
-    with np.errstate(all="ignore"):
-        result = _TABLES[dialect][ACTIVATION_NAMES[activation]](z, precision)
-        # A function may hide in a finite range that its argument was unknown.
-        is_unknown = np.isnan(z.low) | np.isnan(z.high)
-        if is_unknown.any():
-            result = Interval(*(np.where(is_unknown, np.nan, end) for end in result))
-        return precision.known(result)

@@ -23,7 +23,8 @@ from jax import lax
 from jax.experimental.xla_metadata import set_xla_metadata
 from jaxtyping import Array, Float, Int
 
-from ._activation import Dialect, activation_functions
+from ._activation import activation_functions
+from ._activation_table import Dialect
 
 BLOCK_SIZES = (1024, 256, 64, 16)
 """Queries of a block that runs alone. The largest still fits the cache."""

@@ -18,7 +18,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._types import ArrayLike
-from ._activation import ACTIVATION_NAMES, Dialect, activation_id, check_dialect
+from ._activation import ACTIVATION_NAMES, activation_id, check_dialect
+from ._activation_table import Dialect
 from ._graph import Graphs, evaluation_depths, reaches_output, read_graphs
 
 FAN_IN = 4

@@ -1,7 +1,8 @@
 """Mutation of what genes carry: weights, biases, activations and switches.
 
-Each function gets random words instead of a key. A slot's words depend on the slot and
-the genome's key alone, never on the capacity, so a larger capacity draws the same.
+Each function is for one genome and gets its random words by name (see `_draws`). A
+slot's words depend on the slot and the genome's key alone, never on the capacity, so a
+larger capacity draws the same.
 """
 
 import dataclasses
@@ -13,6 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 from ..cppn import activation_id
 from ._config import FloatGeneConfig, NEATConfig
 from ._counting import count
+from ._draws import ChildDraws
 from ._genome import Genome
 from ._random import normal, uniform
 
@@ -49,85 +51,169 @@ def mutate_floats(
     config: FloatGeneConfig,
     values: Float[Array, " n"],
     mask: Bool[Array, " n"],
-    gate: Float[Array, ""],
-    choice: Float[Array, " n"],
-    words: UInt32[Array, " n"],
+    *,
+    gate: UInt32[Array, ""],
+    choice: UInt32[Array, " n"],
+    size: UInt32[Array, " n"],
 ) -> Float[Array, " n"]:
     """Perturb, replace or keep each value.
 
-    **Arguments:** the values and which of them exist; `gate`, one uniform number for
-    the genome; `choice`, a uniform number per value; `words`, from which the size of
-    the change is made (perturbing and replacing exclude one another, so they can
-    share it).
+    "There was an 80% chance of a genome having its connection weights mutated, in which
+    case each weight had a 90% chance of being uniformly perturbed and a 10% chance of
+    being assigned a new random value" (section 4.1). In neat-python some are kept, too.
+
+    **Arguments:** the values and which of them exist; `gate`, one word for the genome:
+    whether any value mutates; `choice`: what happens to a value; `size`: by how much.
+    Perturbing and replacing exclude one another, so that they can share `size`.
     """
-    if config.perturb_distribution == "uniform":
-        step = 2.0 * uniform(words) - 1.0
-    else:
-        step = normal(words)
-    share = jnp.float32(1.0)
-    if config.few_rate > 0:
-        number = jnp.maximum(count(mask), 1).astype(jnp.float32)
-        is_few = gate < config.mutate_rate * config.few_rate
-        share = jnp.where(is_few, jnp.minimum(config.few / number, 1.0), 1.0)
+    genome_draw, draw = uniform(gate), uniform(choice)
+    share = _share(config, mask, genome_draw)
     perturb_share = config.perturb_rate * share
-    is_perturbed = choice < perturb_share
-    is_replaced = choice < (config.perturb_rate + config.replace_rate) * share
-    if config.perturb_decades > 0:
-        # Where a value is perturbed, this is a uniform number again.
-        place = choice / jnp.maximum(perturb_share, 1e-30)
-        step *= jnp.exp2(-np.log2(10) * config.perturb_decades * jnp.minimum(place, 1))
-    perturbed = values + config.perturb_power * step
+    is_perturbed = draw < perturb_share
+    is_replaced = draw < (config.perturb_rate + config.replace_rate) * share
+    # Where a value is perturbed, this is a uniform number again.
+    place = draw / jnp.maximum(perturb_share, 1e-30)
+    perturbed = values + config.perturb_power * _step(config, place, size)
     perturbed = jnp.clip(perturbed, config.minimum, config.maximum)
-    fresh = draw_initial(config, words)
+    fresh = draw_initial(config, size)
     mutated = jnp.where(is_perturbed, perturbed, jnp.where(is_replaced, fresh, values))
-    return jnp.where(mask & (gate < config.mutate_rate), mutated, values)
+    return jnp.where(mask & (genome_draw < config.mutate_rate), mutated, values)
 
 
-def mutate_attributes(
+def _share(
+    config: FloatGeneConfig, mask: Bool[Array, " n"], genome_draw: Float[Array, ""]
+) -> Float[Array, ""]:
+    """By what the rates of each value are scaled: 1, or less where few are to change
+    (`FloatGeneConfig.few_rate`)."""
+    if config.few_rate == 0:
+        return jnp.float32(1.0)
+    number = jnp.maximum(count(mask), 1).astype(jnp.float32)
+    is_few = genome_draw < config.mutate_rate * config.few_rate
+    return jnp.where(is_few, jnp.minimum(config.few / number, 1.0), 1.0)
+
+
+def _step(
+    config: FloatGeneConfig, place: Float[Array, " n"], size: UInt32[Array, " n"]
+) -> Float[Array, " n"]:
+    """Steps of the size 1; of all sizes down from it where `perturb_decades` says so,
+    and then `place`, a uniform number, says which."""
+    if config.perturb_distribution == "uniform":
+        step = 2.0 * uniform(size) - 1.0
+    else:
+        step = normal(size)
+    if config.perturb_decades > 0:
+        step *= jnp.exp2(-np.log2(10) * config.perturb_decades * jnp.minimum(place, 1))
+    return step
+
+
+def mutate_weights(
     config: NEATConfig,
     genome: Genome,
-    genome_words: UInt32[Array, " 2"],
-    node_words: UInt32[Array, "_ nodes"],
-    link_words: UInt32[Array, "4 links"],
+    *,
+    gate: UInt32[Array, ""],
+    choice: UInt32[Array, " links"],
+    size: UInt32[Array, " links"],
 ) -> Genome:
-    """Mutate weights, switches, biases and activations of one genome."""
-    rates = config.mutation
-    gates = uniform(genome_words)
+    """Mutate the weights of all links, disabled ones too (section 4.1)."""
     weight = mutate_floats(
         config.weight,
         genome.link_weight,
         genome.link_mask,
-        gates[0],
-        uniform(link_words[1]),
-        link_words[2],
+        gate=gate,
+        choice=choice,
+        size=size,
     )
-    switch = uniform(link_words[3])
-    rate = jnp.where(genome.link_enabled, rates.disable_rate, rates.enable_rate)
-    enabled = genome.link_enabled ^ (genome.link_mask & (switch < rate))
+    return dataclasses.replace(genome, link_weight=weight)
 
+
+def toggle_links(
+    config: NEATConfig, genome: Genome, toggles: UInt32[Array, " links"]
+) -> Genome:
+    """Enable disabled links and disable enabled ones, each at its rate.
+
+    Not in the paper, where only crossover switches links; neat-python does it
+    (`enabled_mutate_rate`).
+    """
+    rates = config.mutation
+    rate = jnp.where(genome.link_enabled, rates.disable_rate, rates.enable_rate)
+    is_toggled = genome.link_mask & (uniform(toggles) < rate)
+    return dataclasses.replace(genome, link_enabled=genome.link_enabled ^ is_toggled)
+
+
+def _has_gene(config: NEATConfig, genome: Genome) -> Bool[Array, " nodes"]:
+    """Nodes with a bias and an activation: all but inputs."""
     slots = jnp.arange(genome.max_nodes, dtype=jnp.int32)
-    has_gene = genome.node_mask & (slots >= config.num_inputs)
+    return genome.node_mask & (slots >= config.num_inputs)
+
+
+def mutate_biases(
+    config: NEATConfig,
+    genome: Genome,
+    *,
+    gate: UInt32[Array, ""],
+    choice: UInt32[Array, " nodes"],
+    size: UInt32[Array, " nodes"],
+) -> Genome:
+    """Mutate biases in the way of weights, as neat-python does.
+
+    The paper's nodes have none; its bias is an input.
+    """
     bias = mutate_floats(
         config.bias,
         genome.node_bias,
-        has_gene,
-        gates[1],
-        uniform(node_words[1]),
-        node_words[2],
+        _has_gene(config, genome),
+        gate=gate,
+        choice=choice,
+        size=size,
     )
-    activation = genome.node_activation
-    if len(config.activation_options) > 1:
-        can_change = has_gene
-        if not rates.mutate_output_activation:
-            can_change &= slots >= config.num_inputs + config.num_outputs
-        is_changed = can_change & (uniform(node_words[3]) < rates.activation_rate)
-        activation = jnp.where(
-            is_changed, draw_option(config, node_words[4]), activation
-        )
+    return dataclasses.replace(genome, node_bias=bias)
+
+
+def mutate_activations(
+    config: NEATConfig,
+    genome: Genome,
+    *,
+    changes: UInt32[Array, " nodes"],
+    activation: UInt32[Array, " nodes"],
+) -> Genome:
+    """Draw another activation for some nodes, perhaps the same again (neat-python).
+
+    Needed for CPPNs alone: in the paper all nodes have the same.
+    """
+    can_change = _has_gene(config, genome)
+    if not config.mutation.mutate_output_activation:
+        slots = jnp.arange(genome.max_nodes, dtype=jnp.int32)
+        can_change &= slots >= config.num_inputs + config.num_outputs
+    is_changed = can_change & (uniform(changes) < config.mutation.activation_rate)
+    drawn = draw_option(config, activation)
     return dataclasses.replace(
+        genome, node_activation=jnp.where(is_changed, drawn, genome.node_activation)
+    )
+
+
+def mutate_attributes(config: NEATConfig, genome: Genome, draws: ChildDraws) -> Genome:
+    """Mutate weights, switches, biases and activations of one genome."""
+    gates, link, node = draws.genome, draws.link, draws.node
+    genome = mutate_weights(
+        config,
         genome,
-        link_weight=weight,
-        link_enabled=enabled,
-        node_bias=bias,
-        node_activation=activation,
+        gate=gates.mutates_weights,
+        choice=link.weight_choice,
+        size=link.weight_size,
+    )
+    genome = toggle_links(config, genome, link.toggles)
+    genome = mutate_biases(
+        config,
+        genome,
+        gate=gates.mutates_biases,
+        choice=node.bias_choice,
+        size=node.bias_size,
+    )
+    if node.changes_activation is None or node.activation is None:
+        return genome
+    return mutate_activations(
+        config,
+        genome,
+        changes=node.changes_activation,
+        activation=node.activation,
     )

@@ -14,12 +14,12 @@ from jax import lax
 from jaxtyping import Array, Bool, Int, UInt32
 
 from ._config import NEATConfig
+from ._draws import LinkCoin, NodeCoin
 from ._genome import NO_LINK, NO_NODE, Genome, link_slots, node_keys, position, select
 from ._random import uniform
 
 
-def _coin(words, bit):
-    # Bits below those that `uniform` uses.
+def _coin(words, bit: NodeCoin | LinkCoin):
     return ((words >> bit) & 1) == 1
 
 
@@ -48,7 +48,7 @@ def cross(
     rates = config.crossover
     index, is_match = _matches(fitter.link_id, other.link_id)
     is_match &= is_crossed
-    take_other = is_match & _coin(link_words, 0)
+    take_other = is_match & _coin(link_words, LinkCoin.TAKES_WEIGHT)
     weight = jnp.where(take_other, other.link_weight[index], fitter.link_weight)
     # "There was a 75% chance that an inherited gene was disabled if it was disabled in
     # either parent" (section 4.1).
@@ -61,9 +61,9 @@ def cross(
 
     index, is_match = _matches(node_keys(fitter.node_id), node_keys(other.node_id))
     is_match &= is_crossed
-    take_bias = is_match & _coin(node_words, 0)
-    activation_bit = 1 if rates.per_attribute else 0
-    take_activation = is_match & _coin(node_words, activation_bit)
+    take_bias = is_match & _coin(node_words, NodeCoin.TAKES_BIAS)
+    coin = NodeCoin.TAKES_ACTIVATION if rates.per_attribute else NodeCoin.TAKES_BIAS
+    take_activation = is_match & _coin(node_words, coin)
     return dataclasses.replace(
         fitter,
         node_bias=jnp.where(take_bias, other.node_bias[index], fitter.node_bias),
@@ -141,14 +141,16 @@ def cross_equals(
     crossed = cross(config, first, second, jnp.bool_(True), node_words, link_words)
     _, in_second = _matches(first.link_id, second.link_id)
     _, in_first = _matches(second.link_id, first.link_id)
-    keep_first = first.link_mask & (in_second | _coin(link_words, 1))
+    keep_first = _coin(link_words, LinkCoin.KEEPS_FIRST)
+    keep_first = first.link_mask & (in_second | keep_first)
     is_duplicate = jnp.any(
         (second.link_source[:, None] == first.link_source[None, :])
         & (second.link_target[:, None] == first.link_target[None, :])
         & keep_first[None, :],
         axis=1,
     )
-    keep_second = second.link_mask & ~in_first & _coin(link_words, 2) & ~is_duplicate
+    keep_second = _coin(link_words, LinkCoin.KEEPS_SECOND)
+    keep_second &= second.link_mask & ~in_first & ~is_duplicate
     keep_links = jnp.concatenate([keep_first, keep_second])
     ends = jnp.stack(
         [

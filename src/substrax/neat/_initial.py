@@ -11,6 +11,7 @@ from jaxtyping import Array, Int, Key
 from ..cppn import NO_ACTIVATION, activation_id
 from ._attributes import draw_activation, draw_initial
 from ._config import NEATConfig
+from ._draws import draw_first_nodes
 from ._genome import (
     LARGEST_GENOME,
     Genome,
@@ -99,11 +100,11 @@ def _first_genome(
     num_fixed = num_inputs + config.num_outputs
     num_nodes = num_fixed + config.num_hidden
     key_nodes, key_links, key_choice = keys
-    node_words = bits(key_nodes, (num_nodes, 2))
-    link_words = bits(key_links, (num_pairs, 1))
+    node_draws = draw_first_nodes(key_nodes, num_nodes)
+    weight_words = bits(key_links, (num_pairs,))
 
     is_input = np.arange(num_nodes) < num_inputs
-    activation = draw_activation(config, node_words[:, 0])
+    activation = draw_activation(config, node_draws.activation)
     if config.output_activation is not None:
         is_output = ~is_input & (np.arange(num_nodes) < num_fixed)
         fixed = jnp.int32(activation_id(config.output_activation))
@@ -118,7 +119,7 @@ def _first_genome(
                 jnp.where(is_input, jnp.int32(NO_ACTIVATION), activation)
             ),
             genome.node_bias.at[:num_nodes].set(
-                jnp.where(is_input, 0.0, draw_initial(config.bias, node_words[:, 1]))
+                jnp.where(is_input, 0.0, draw_initial(config.bias, node_draws.bias))
             ),
         ),
     )
@@ -138,7 +139,7 @@ def _first_genome(
             genome.link_source.at[:num_pairs].set(pairs[:, 0]),
             genome.link_target.at[:num_pairs].set(pairs[:, 1]),
             genome.link_weight.at[:num_pairs].set(
-                draw_initial(config.weight, link_words[:, 0])
+                draw_initial(config.weight, weight_words)
             ),
             genome.link_enabled.at[:num_pairs].set(True),
         ),

@@ -17,18 +17,11 @@ from .._types import ArrayLike
 from ._config import NEATConfig
 from ._counting import any_true, count, least, most, total
 from ._crossover import cross, cross_equals
+from ._draws import draw_offspring
 from ._genome import Genome, materialise, select, take
 from ._initial import capacities, first_population, initial_pairs
-from ._mutation import (
-    LINK_WORDS,
-    Counters,
-    MutationWords,
-    Overflow,
-    mutate,
-    num_genome_words,
-    num_node_words,
-)
-from ._random import AnyKey, bits, population_words, split, uniform
+from ._mutation import Counters, Overflow, mutate
+from ._random import AnyKey, bits, split, uniform
 from ._reproduction import (
     Parents,
     SpeciesStatistics,
@@ -48,8 +41,6 @@ from ._speciation import (
     speciate,
 )
 from ._start import Start, make_start, started_population
-
-_PARENT_WORDS = 5
 
 
 class NEATState(eqx.Module):
@@ -336,46 +327,38 @@ class NEAT(eqx.Module):
     ) -> tuple[Genome, Counters, Overflow, Parents]:
         """Choose parents, cross and mutate."""
         config = self.config
-        genome_words, node_words, link_words = population_words(
-            key,
-            config.population_size,
-            (
-                (1, _PARENT_WORDS + num_genome_words(config)),
-                (state.max_nodes, num_node_words(config)),
-                (state.max_links, LINK_WORDS),
-            ),
-            state.generation >= 0,
-        )
-        genome_words = genome_words[:, :, 0]
-        stage = partial(materialise, state.generation >= 0)
-        parents = choose_parents(
+        parent_draws, draws = draw_offspring(
             config,
-            statistics,
-            order,
-            score,
-            quota,
-            uniform(genome_words[:, :_PARENT_WORDS]),
+            config.population_size,
+            state.max_nodes,
+            state.max_links,
+            state.generation >= 0,
+            key=key,
         )
+        stage = partial(materialise, state.generation >= 0)
+        parents = choose_parents(config, statistics, order, score, quota, parent_draws)
         parents = stage(parents)
         first = take(state.population, parents.first)
         second = take(state.population, parents.second)
         first, second = stage((first, second))
-        node_coins, link_coins = node_words[:, 0], link_words[:, 0]
         children = jax.vmap(lambda *args: cross(config, *args))(
-            first, second, parents.is_crossed, node_coins, link_coins
+            first,
+            second,
+            parents.is_crossed,
+            draws.node.crossover,
+            draws.link.crossover,
         )
         nodes_full = links_full = jnp.bool_(False)
         if config.crossover.equal_fitness == "both":
             merged, nodes, links = jax.vmap(lambda *args: cross_equals(config, *args))(
-                first, second, node_coins, link_coins
+                first, second, draws.node.crossover, draws.link.crossover
             )
             children = jax.vmap(select)(parents.is_equal, merged, children)
             nodes_full = any_true(nodes & parents.is_equal)
             links_full = any_true(links & parents.is_equal)
         children = stage(children)
-        words = MutationWords(genome_words[:, _PARENT_WORDS:], node_words, link_words)
         children, counters, overflow = mutate(
-            config, children, parents.is_copy, words, state.counters
+            config, children, parents.is_copy, draws, state.counters
         )
         overflow = Overflow(
             overflow.nodes | nodes_full, overflow.links | links_full, overflow.species

@@ -104,7 +104,8 @@ def population_words(
     slots and of columns; `is_sane`, as `materialise` wants it.
 
     **Returns:** arrays of shape (population, columns, slots). A word depends on the
-    key, the array's position in the list, the genome, the slot and the column only.
+    key, the array's position in the list, the genome, the slot, the column, and the
+    number of columns; never on the number of slots. `_draws` names the columns.
     """
     # Stored, or the generator would run for the genome again for each of its words.
     genome_keys = materialise(is_sane, bits(key, (population, 2)))

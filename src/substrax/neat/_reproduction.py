@@ -10,7 +10,9 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ._config import NEATConfig
 from ._counting import least, rank_descending, running_count, true_first
+from ._draws import ParentDraws
 from ._genome import stable_sum
+from ._random import uniform
 from ._speciation import SpeciesTable
 
 
@@ -237,7 +239,7 @@ def choose_parents(
     order: Int[Array, " population"],
     score: Float[Array, " population"],
     quota: Int[Array, " species"],
-    draws: Float[Array, "population 5"],
+    draws: ParentDraws,
 ) -> Parents:
     """Fill the quotas: champions first, then children of the surviving members.
 
@@ -263,26 +265,30 @@ def choose_parents(
     survivors = jnp.maximum(survivors.astype(jnp.int32), c.min_parents)
     survivors = jnp.clip(survivors, 1, jnp.maximum(size, 1))
 
-    def draw_from(species, draw):
-        rank = (draw * survivors[species].astype(jnp.float32)).astype(jnp.int32)
+    def draw_from(species, words):
+        rank = uniform(words) * survivors[species].astype(jnp.float32)
+        rank = rank.astype(jnp.int32)
         return order[start[species] + rank]
 
     reproduces = quota > 0
     count = jnp.sum(reproduces, dtype=jnp.int32)
     slot_of_rank = true_first(reproduces)
     rank_of_slot = running_count(reproduces) - 1
-    other = (draws[:, 4] * (count - 1).astype(jnp.float32)).astype(jnp.int32)
+    other = uniform(draws.species_abroad) * (count - 1).astype(jnp.float32)
+    other = other.astype(jnp.int32)
     other += (other >= rank_of_slot[species]).astype(jnp.int32)
-    is_foreign = (draws[:, 3] < rates.interspecies_rate) & (count > 1)
+    abroad = uniform(draws.mates_abroad)
+    is_foreign = (abroad < rates.interspecies_rate) & (count > 1)
     partner_species = jnp.where(is_foreign, slot_of_rank[other], species)
 
     champion = order[start[species] + jnp.where(is_copy, place, 0)]
-    first = draw_from(species, draws[:, 1])
-    second = draw_from(partner_species, draws[:, 2])
-    is_crossed = ~is_copy & (draws[:, 0] < rates.crossover_rate) & (first != second)
+    first = draw_from(species, draws.first)
+    second = draw_from(partner_species, draws.second)
+    is_crossed = uniform(draws.crosses) < rates.crossover_rate
+    is_crossed &= ~is_copy & (first != second)
     is_equal = is_crossed & (score[second] == score[first])
     # The lower bits of a draw whose upper ones decide on interspecies mating.
-    coin = (draws[:, 3] * 2.0**20).astype(jnp.int32) % 2 == 1
+    coin = (abroad * 2.0**20).astype(jnp.int32) % 2 == 1
     swaps = is_crossed & ((score[second] > score[first]) | (is_equal & coin))
     first, second = jnp.where(swaps, second, first), jnp.where(swaps, first, second)
     first = jnp.where(is_copy, champion, first)

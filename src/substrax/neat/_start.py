@@ -12,6 +12,7 @@ from .._types import check_threshold
 from ..cppn import ACTIVATION_NAMES, NO_ACTIVATION, activation_id
 from ._attributes import draw_activation, draw_initial
 from ._config import FloatGeneConfig, NEATConfig
+from ._draws import draw_first_nodes
 from ._genome import (
     NO_LINK,
     NO_NODE,
@@ -197,8 +198,9 @@ def _started_genome(
     keys: tuple[AnyKey, AnyKey],
 ) -> Genome:
     genome = start.genome
-    node_words = bits(keys[0], (start.num_nodes, 2))
-    link_words = bits(keys[1], (start.num_links,))
+    key_nodes, key_links = keys
+    node_draws = draw_first_nodes(key_nodes, start.num_nodes)
+    weight_words = bits(key_links, (start.num_links,))
     mutates = jnp.asarray(config.bias.mutate_rate) > 0
     is_drawn_node = np.array(start.is_drawn_node, bool)
     is_input = np.arange(start.num_nodes) < config.num_inputs
@@ -207,10 +209,10 @@ def _started_genome(
         genome.node_bias,
         is_drawn_node,
         jnp.where(mutates, jitter, 0.0),
-        node_words[:, 1],
+        node_draws.bias,
     )
     # Only outputs are drawn.
-    drawn = draw_activation(config, node_words[:, 0])
+    drawn = draw_activation(config, node_draws.activation)
     if config.output_activation is not None:
         drawn = jnp.full_like(drawn, activation_id(config.output_activation))
     activation = jnp.where(is_drawn_node, drawn, genome.node_activation)
@@ -219,7 +221,7 @@ def _started_genome(
         genome.link_weight,
         np.array(start.is_drawn_link, bool),
         jitter,
-        link_words,
+        weight_words,
     )
     return dataclasses.replace(
         genome,

@@ -11,10 +11,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int, UInt32
+from jaxtyping import Array, Bool, Float, Int
 
 from ._config import NEATConfig
 from ._counting import any_true, count, picked, total
+from ._draws import GenomeDraws, LinkEndDraws
 from ._genome import NO_NODE, Genome, kth_true, link_slots
 from ._random import uniform
 
@@ -29,10 +30,16 @@ class StructuralChoice(eqx.Module):
 
 
 def choose_mutations(
-    config: NEATConfig, genome: Genome, draws: Float[Array, " 4"]
+    config: NEATConfig, genome: Genome, draws: GenomeDraws
 ) -> StructuralChoice:
-    """Draw the structural mutations of one genome."""
+    """Draw the structural mutations of one genome, each at its own rate.
+
+    The paper has rates for adding nodes and links (section 4.1), neat-python also for
+    deleting them.
+    """
     m = config.mutation
+    words = (draws.adds_node, draws.deletes_node, draws.adds_link, draws.deletes_link)
+    draw = uniform(jnp.stack(words))
     rates = jnp.stack(
         [
             jnp.asarray(rate, jnp.float32)
@@ -49,9 +56,9 @@ def choose_mutations(
         total = rates[0] + rates[1] + rates[2] + rates[3]
         edges = jnp.cumsum(rates) / jnp.maximum(1.0, total)
         starts = jnp.concatenate([jnp.zeros(1, jnp.float32), edges[:-1]])
-        happens = (draws[0] >= starts) & (draws[0] < edges)
+        happens = (draw[0] >= starts) & (draw[0] < edges)
     else:
-        happens = draws < rates
+        happens = draw < rates
     add_node, delete_node, add_link, delete_link = happens
     if m.surer:
         add_link |= add_node & (genome.num_links == 0)
@@ -61,7 +68,11 @@ def choose_mutations(
 def choose_split(
     config: NEATConfig, genome: Genome, wanted: Bool[Array, ""], draw: Float[Array, ""]
 ) -> tuple[Bool[Array, ""], Bool[Array, " links"], Int[Array, ""]]:
-    """Choose the link that a new node splits.
+    """Choose the link that a new node splits, all equally likely.
+
+    "An existing connection is split and the new node placed where the old connection
+    used to be" (section 3.1). The paper does not say which; neat-python may split a
+    disabled one (`MutationConfig.split_disabled_links`).
 
     **Returns:** whether there is one, its slot as a one-hot mask, and its id.
     """
@@ -122,7 +133,9 @@ def add_node(
 def delete_node(
     genome: Genome, wanted: Bool[Array, ""], draw: Float[Array, ""], num_fixed: int
 ) -> tuple[Genome, Bool[Array, " links"]]:
-    """Delete a random hidden node.
+    """Delete a random hidden node, and its links with it.
+
+    neat-python's rule: the paper deletes nothing.
 
     **Returns:** the genome without the node, and the links that stay. They are only
     marked here, so that one pass closes the gaps of all deletions.
@@ -194,7 +207,7 @@ def choose_link(
     genome: Genome,
     keep: Bool[Array, " links"],
     wanted: Bool[Array, ""],
-    words: UInt32[Array, "attempts 2"],
+    draws: LinkEndDraws,
 ) -> tuple[Bool[Array, ""], Int[Array, ""], Int[Array, ""], Genome]:
     """Choose the ends of a new link.
 
@@ -207,13 +220,13 @@ def choose_link(
     num_inputs, num_outputs = config.num_inputs, config.num_outputs
     num_fixed = num_inputs + num_outputs
     num_nodes = genome.num_nodes
-    draws = uniform(words)
     scale = lambda draw, n: (draw * n.astype(jnp.float32)).astype(jnp.int32)
-    target_slots = num_inputs + scale(draws[:, 0], num_nodes - num_inputs)
+    target_slots = num_inputs + scale(uniform(draws.target), num_nodes - num_inputs)
+    source_draw = uniform(draws.source)
     if config.mutation.outputs_as_sources:
-        source_slots = scale(draws[:, 1], num_nodes)
+        source_slots = scale(source_draw, num_nodes)
     else:
-        source_slots = scale(draws[:, 1], num_nodes - num_outputs)
+        source_slots = scale(source_draw, num_nodes - num_outputs)
         source_slots += jnp.where(source_slots >= num_inputs, num_outputs, 0)
     sources = genome.node_id[source_slots]
     targets = genome.node_id[target_slots]
@@ -287,7 +300,10 @@ def append_link(
 def delete_link(
     keep: Bool[Array, " links"], wanted: Bool[Array, ""], draw: Float[Array, ""]
 ) -> Bool[Array, " links"]:
-    """Unmark a random one of the links that stay."""
+    """Unmark a random one of the links that stay.
+
+    neat-python's rule: the paper deletes nothing.
+    """
     number = count(keep)
     chosen = kth_true(keep, (draw * number.astype(jnp.float32)).astype(jnp.int32))
     return keep & ~(wanted & chosen)
