@@ -81,8 +81,8 @@ def _operators() -> list[Subject]:
 
 def _checkpoints() -> list[Subject]:
     modules = (
-        "evolution/_checkpoint", "evolution/_directory", "evolution/_metrics",
-        "evolution/_seal", "evolution/_best", "evolution/_identity",
+        "evolution/_checkpoint", "evolution/_directory", "runs/_metrics",
+        "runs/_seal", "evolution/_best", "evolution/_identity",
         "evolution/_checks", "evolution/_lock", "_files",
     )  # fmt: skip
     return [

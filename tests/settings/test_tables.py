@@ -43,6 +43,7 @@ def finished(tmp_path_factory):
         ("--help", 0, "Evolve networks"),
         ("list", 0, "Presets of NEAT"),
         ("list xor", 0, "population_size"),
+        ("list xor --method es", 0, "iteration_level"),
         ("run xro", 2, "did you mean 'xor'"),
         ("run xor --dpeth 3", 2, "did you mean 'depth'"),
         ("run xor --method emm", 2, "did you mean 'emr'"),

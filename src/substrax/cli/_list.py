@@ -19,22 +19,22 @@ def check_settings(name: str, text: str, settings: Mapping[str, str]) -> None:
         resolve(changed(given, settings))
 
 
-def list_settings(experiment: str) -> int:
-    """Prints all settings of an experiment."""
+def list_settings(experiment: str, settings: Mapping[str, str]) -> int:
+    """Prints all settings of an experiment, with some of them changed."""
     name, text = read_experiment(experiment)
     given = flatten(parse_toml(text, name))
-    if _needs_more(given):
+    if _needs_more({**given, **settings}):
         from ..config import load_experiment
 
-        print(load_experiment(experiment).to_toml(), end="")
+        print(load_experiment(experiment).with_settings(settings).to_toml(), end="")
     else:
-        print(resolve(given).to_toml(), end="")
+        print(resolve(changed(given, settings)).to_toml(), end="")
     return 0
 
 
 def _needs_more(given: Mapping[str, Any]) -> bool:
     """Whether there is something to be read or imported besides."""
-    genome = given.get("start.genome", "none")
+    genome = given.get("start_from", given.get("start.genome", "none"))
     is_known = genome in ("none", "given", *tables().seeds)
     return is_own(str(given.get("problem.name", ""))) or not is_known
 

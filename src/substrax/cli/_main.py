@@ -80,7 +80,10 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--out", metavar="FILE", help="default: network.* in DIR")
     lists = add("list", "show experiments, problems, methods and presets")
     lists.add_argument(
-        "experiment", nargs="?", help="print all settings of this one, as TOML"
+        "experiment",
+        nargs="?",
+        help="print all settings of this one, as TOML; --method es and other flags "
+        "as in `run`",
     )
 
     verify = add(
@@ -135,7 +138,7 @@ _OWN_FLAGS = {
 
 def _dispatch(words: Sequence[str]) -> int:
     settings: dict[str, str] = {}
-    if words and words[0] in ("run", "resume"):
+    if words and words[0] in ("run", "resume", "list"):
         words, settings = take_settings(words, _OWN_FLAGS)
     arguments = _parser().parse_args(words)
     arguments.settings = settings
@@ -146,7 +149,7 @@ def _dispatch(words: Sequence[str]) -> int:
         from ._list import list_all, list_settings
 
         wanted = arguments.experiment
-        return list_all() if wanted is None else list_settings(wanted)
+        return list_all() if wanted is None else list_settings(wanted, settings)
     if command == "run":
         # what is misspelt is told before JAX is imported
         name, text = read_experiment(arguments.experiment)

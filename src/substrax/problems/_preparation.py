@@ -79,9 +79,9 @@ class Preparation:
         """Rows of numbers as a network takes them; NumPy's or JAX's arrays."""
         numbers = jnp if isinstance(X, jax.Array) else np
         if self.shift is not None:
-            X = X - numbers.asarray(self.shift, X.dtype)
+            X = X - numbers.asarray(self.shift[None], X.dtype)
         if self.scale is not None:
-            X = X / numbers.asarray(self.scale, X.dtype)
+            X = X / numbers.asarray(self.scale[None], X.dtype)
         if not self.has_bias:
             return X
         ones = numbers.ones((X.shape[0], 1), X.dtype)
@@ -91,9 +91,9 @@ class Preparation:
         """Outputs (samples, outputs) of a network, in the units of the data."""
         numbers = jnp if isinstance(Y, jax.Array) else np
         if self.output_scale is not None:
-            Y = Y * numbers.asarray(self.output_scale, Y.dtype)
+            Y = Y * numbers.asarray(self.output_scale[None], Y.dtype)
         if self.output_shift is not None:
-            Y = Y + numbers.asarray(self.output_shift, Y.dtype)
+            Y = Y + numbers.asarray(self.output_shift[None], Y.dtype)
         return Y
 
     def answers(self, outputs: np.ndarray) -> np.ndarray:
