@@ -147,7 +147,7 @@ def discovery() -> Figure:
         ],
     )  # fmt: skip
     rule = EMRRule(depth=3, weight_threshold=4.0, connections="feedforward")
-    figure = new_figure(10, 3.1)
+    figure = new_figure(7.8, 2.6)
     axes = figure.subplots(1, 4)
     found = active_cells(engine, WEIGHT_MAP, rule, MIDDLE)
 
@@ -155,12 +155,12 @@ def discovery() -> Figure:
     show_field(axes[0], engine, MIDDLE)
     show_terminals(axes[0], MIDDLE[None])
 
-    show_plane(axes[1], "2  active cells of all levels:\nwhere the pattern varies")
+    show_plane(axes[1], "2  active cells: where\nthe pattern varies")
     show_field(axes[1], engine, MIDDLE, alpha=0.35)
     show_cells(axes[1], found, INK)
     show_terminals(axes[1], MIDDLE[None])
 
-    show_plane(axes[2], "3  strong ones above the input\nget a node and a link")
+    show_plane(axes[2], "3  strong ones get\na node and a link")
     show_field(axes[2], engine, MIDDLE, alpha=0.35)
     centres = found.centre[found.is_linked]
     for x, y in centres:
@@ -169,7 +169,7 @@ def discovery() -> Figure:
     show_terminals(axes[2], MIDDLE[None])
 
     network = networks_of(engine, rule)
-    show_plane(axes[3], "4  all inputs, and on to the\noutput: the network")
+    show_plane(axes[3], "4  from all inputs, and\non to the output")
     points = network.node_point
     for s, t, w in zip(
         network.link_source, network.link_target, network.link_weight, strict=True
@@ -192,7 +192,7 @@ def configurations() -> Figure:
     engine = cppn(
         {0: ("tanh", 0.4), 1: ("gauss", 0.0)}, [[-1, 1, 0.5], [-3, 1, 0.4], [1, 0, 0.5]]
     )
-    figure = new_figure(9, 6.3)
+    figure = new_figure(7.5, 5.4)
     for axes, name in zip(figure.subplots(2, 3).flat, CONFIGURATIONS, strict=True):
         network = networks_of(engine, EMRRule(depth=0, connections=name))
         show_plane(axes, name)
@@ -259,7 +259,7 @@ def rules() -> Figure:
         active_cells(engine, WEIGHT_MAP, rule, MIDDLE) for rule in (es, emr, recover)
     )
     assert set(by_es.cell[by_es.is_linked]) <= set(by_emr.cell) <= set(recovered.cell)
-    figure = new_figure(9, 3.4)
+    figure = new_figure(7.2, 2.9)
     axes = figure.subplots(1, 3)
     titles = (
         f"es: links to {by_es.is_linked.sum()} cells",
@@ -296,7 +296,7 @@ def dialects() -> Figure:
 def save(figure: Figure, path: Path) -> None:
     """Without dates, and with few colours, so that the file is small."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=150, bbox_inches="tight", pad_inches=0.12)
+    figure.savefig(buffer, dpi=180, bbox_inches="tight", pad_inches=0.12)
     Image.open(buffer).convert("RGB").quantize(128).save(path, optimize=True)
 
 
