@@ -18,7 +18,10 @@ def wheel(tmp_path_factory) -> zipfile.ZipFile:
     folder = tmp_path_factory.mktemp("wheel")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        settings = {"wheel.cmake": "false", "wheel.py-api": "py3"}
+        settings: dict[str, list[str] | str] = {
+            "wheel.cmake": "false",
+            "wheel.py-api": "py3",
+        }
         name = build.build_wheel(str(folder), settings)
     return zipfile.ZipFile(folder / name)
 
