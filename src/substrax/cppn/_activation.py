@@ -15,6 +15,7 @@ from ._activation_table import ACTIVATIONS, DIALECTS, Dialect, Form, Function
 from ._interval import Interval, Precision
 
 ACTIVATION_NAMES: tuple[str, ...] = tuple(a.name for a in ACTIVATIONS)
+"""All activation functions. Their place in this list is their id in genomes."""
 NO_ACTIVATION = -1
 """What inputs have in the place of an activation."""
 
@@ -48,6 +49,7 @@ def activation_ids_of(ids: Sequence[int]) -> Int[np.ndarray, " ids"]:
 
 
 def check_dialect(dialect: str) -> None:
+    """Raises a `ValueError` for a name that is not in `DIALECTS`."""
     if dialect not in DIALECTS:
         raise ValueError(
             f"unknown dialect {shown(dialect)}: use one of "

@@ -36,6 +36,8 @@ activation, "y" what the step before gave. Operators of opset 13, without attrib
 
 NEAT_PYTHON, PLAIN = "neat-python", "plain"
 DIALECTS: tuple[str, ...] = (NEAT_PYTHON, PLAIN)
+"""What names of activation functions may mean: the formulas of neat-python, or the
+textbook's."""
 Dialect = str
 """One of `DIALECTS`; checked where it is given, with a message for people."""
 

@@ -56,6 +56,7 @@ def check_coordinates(programs: Programs, coordinates: tuple[str, ...]) -> None:
 
 
 def check_coordinate_names(coordinates: tuple[str, ...]) -> None:
+    """Raises a `ValueError` for inputs that CPPNs do not have, or have twice."""
     check_names("CPPN input", "coordinates", coordinates, COORDINATES)
 
 

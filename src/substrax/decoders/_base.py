@@ -28,6 +28,7 @@ OUTPUTS = ("weight", "leo", "bias")
 bias of a node."""
 
 PRECISIONS: dict[str, type[np.floating]] = {"f32": np.float32, "f64": np.float64}
+"""Types of numbers that CPPNs can be evaluated in, by name."""
 
 
 class AbstractDecoder(abc.ABC):

@@ -17,6 +17,7 @@ _WHOLE = tuple(name for name in AXES if name not in _NUMBERS)
 
 
 def check_steps(steps: int) -> None:
+    """Raises a `ValueError` unless `steps` is a positive whole number."""
     check_whole(steps=steps)
     if steps < 1:
         raise ValueError(f"steps must be positive, not {steps}.")

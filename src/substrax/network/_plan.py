@@ -20,8 +20,10 @@ from .._types import round_up
 from ..cppn import Dialect, activation_functions
 from ._networks import Networks
 
-LINK_CHUNKS, NODE_CHUNKS = (2048, 64), (256, 16)
-"""Links and nodes of a rank are worked off in large chunks, and the rest in small."""
+LINK_CHUNKS = (2048, 64)
+"""The links of a rank are worked off in large chunks, and the rest in small ones."""
+NODE_CHUNKS = (256, 16)
+"""The same for its nodes."""
 
 
 class Plan(NamedTuple):

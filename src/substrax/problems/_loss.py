@@ -73,6 +73,8 @@ LOSSES: dict[str, LossFunction] = {
     "cross_entropy": cross_entropy,
     "misclassified": misclassified,
 }
+"""Losses by name. Each takes outputs (networks, samples, outputs) and targets that fit
+them, and gives a loss for each network and sample."""
 
 
 def _outputs(

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-COLUMN, PAGE = 3.4, 7.0
-"""Widths in inches: one column of a paper, and both."""
+COLUMN = 3.4
+"""The width of one column of a paper, in inches."""
+PAGE = 7.0
+"""The width of both columns of a paper, in inches."""
 
 DPI = 300
 

@@ -8,14 +8,39 @@ from .._documents import read_text
 from .._files import refuse_links
 from ._seal import unsealed
 
-FACTS, CONFIG, METRICS = "run.json", "config.toml", "metrics.jsonl"
-BEST, BEST_ARRAYS = "best.json", "best.safetensors"
-LOCK, CHECKPOINTS, SCRATCH, REPORT = ".lock", "checkpoints", "scratch", "report"
-DATA, SUMMARY = "data.safetensors", "summary.json"
-TRACKERS, TENSORBOARD = "trackers.json", "tensorboard"
+FACTS = "run.json"
+"""Seed, versions, device, and why the run stopped."""
+CONFIG = "config.toml"
+"""Every setting of the run."""
+METRICS = "metrics.jsonl"
+"""A line for each generation."""
+BEST = "best.json"
+"""The best genome and its network, for other programs."""
+BEST_ARRAYS = "best.safetensors"
+"""The same, for substrax itself."""
+LOCK = ".lock"
+"""Held by the process that works in the directory."""
+CHECKPOINTS = "checkpoints"
+"""A folder: the state of evolution after the last two checkpoints."""
+SCRATCH = "scratch"
+"""A folder: what does not fit into memory while networks are decoded."""
+REPORT = "report"
+"""A folder: what `substrax report` wrote."""
+DATA = "data.safetensors"
+"""The data set, if the problem was given as arrays."""
+SUMMARY = "summary.json"
+"""What `substrax show` says, as data."""
+TRACKERS = "trackers.json"
+"""What trackers need in order to continue."""
+TENSORBOARD = "tensorboard"
+"""A folder: the logs for TensorBoard."""
 FILES = (FACTS, CONFIG, METRICS, BEST, BEST_ARRAYS, DATA, SUMMARY, TRACKERS)
+"""The files of a run, without its folders."""
 
-FORMAT, VERSION = "substrax-run", 2
+FORMAT = "substrax-run"
+"""What `run.json` says that it is."""
+VERSION = 2
+"""The version of that format which this release reads and writes."""
 
 
 class DamagedRunError(ValueError):

@@ -17,6 +17,7 @@ from ..experiments import is_own
 from ._setting import Setting
 
 FILE = "tables.json"
+"""Where all settings are written down, beside this module."""
 
 IN_PYTHON = "python"
 """The name of a problem that cannot be named: it exists in one program only."""

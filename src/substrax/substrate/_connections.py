@@ -7,6 +7,8 @@ from .._types import shown
 
 FORWARD, BACKWARD, LATERAL, SELF = range(4)
 LINK_CLASSES = ("forward", "backward", "lateral", "self")
+"""Classes of links between hidden nodes, by where they lead: up, down, sideways, or
+back to the node itself."""
 
 CONFIGURATIONS: dict[str, frozenset[int]] = {
     "feedforward": frozenset(),

@@ -17,6 +17,7 @@ from ._expression import Expressed
 from ._fields import Fields, Quads, Queries, Values
 
 STRATEGIES = ("auto", "eager", "frontier")
+"""Ways to find the same nodes and links; they differ in time and memory."""
 
 
 class AbstractRule(abc.ABC):

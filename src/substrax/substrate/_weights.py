@@ -8,6 +8,7 @@ from jaxtyping import Float
 from .._types import as_number, shown
 
 WEIGHT_MAPS = ("deadzone", "linear")
+"""Ways from what a CPPN says to the weight of a link."""
 DEAD_ZONE = 0.2
 """Outputs of at most this size mean no link (PUREPLES)."""
 
