@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import sys
 from types import ModuleType
 
 
@@ -29,5 +30,6 @@ def import_extra(module: str, extra: str) -> ModuleType:
         raise ImportError(f"{module} cannot be used ({error}); {advice}") from error
     # W&B keeps its runs in ./wandb, which Python takes for an empty package.
     if getattr(found, "__file__", None) is None:
+        sys.modules.pop(module, None)
         raise ImportError(f"{module} is missing; {advice}")
     return found
