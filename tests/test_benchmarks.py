@@ -1,6 +1,9 @@
 """`python -m benchmarks`, with small scripts in place of the benchmarks."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -122,3 +125,15 @@ def test_a_sheet_prints_rows_and_keeps_them(tmp_path, capsys):
     assert table.rows == (("other", 2.0),) and table.notes == ("A note.",)
     with pytest.raises(ValueError, match="3 entries for 2 columns"):
         sheet.row(1, 2, 3)
+
+
+@pytest.mark.slow
+def test_solving_runs_in_processes_and_takes_known_runs_for_done(tmp_path):
+    command = [sys.executable, "-m", "benchmarks.solving", "xor", "--seeds", "1"]
+    command += ["--only", "ours", "--results", str(tmp_path / "solving.jsonl")]
+    folder = Path(benchmarks.__file__).parents[1]
+    first = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert first.returncode == 0, first.stderr
+    assert "4/4" in first.stdout and "| NEAT | 1 of 1 |" in first.stdout
+    again = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert "4/4" not in again.stdout and "| NEAT | 1 of 1 |" in again.stdout

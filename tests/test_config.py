@@ -355,3 +355,9 @@ def test_of_the_network_and_of_the_cppn_the_network_is_meant():
     experiment = Experiment.from_toml(XOR).with_settings({"output_activation": "tanh"})
     assert experiment.values["method.output_activation"] == "tanh"
     assert experiment.values["neat.output_activation"] != "tanh"
+
+
+def test_a_section_is_named_once():
+    experiment = Experiment.from_toml(XOR).with_settings({"method.depth": 99})
+    with pytest.raises(ValueError, match=r"^\[method\] depth must lie between"):
+        experiment.build()

@@ -12,27 +12,16 @@ beside it. Seeds are 0 to 29; settings were chosen with seeds from 1000 on.
 import argparse
 import math
 from pathlib import Path
-from typing import Any
 
 from substrax._files import write_atomically
 
 from .cells import CELLS, DEPTH_CELLS, SEEDS, jobs_of
 from .depth import section
-from .ours import run_experiment
 from .page import page, read_data, table, write_data
-from .peer_multineat import run_multineat
-from .peer_neat_python import run_neat_python
-from .runs import Job, free_cores, run_all
+from .runs import free_cores, run_all
+from .work import run_one
 
 ALL = [*CELLS, *DEPTH_CELLS]
-PEERS = {"multineat": run_multineat, "neat-python": run_neat_python}
-
-
-def run_one(job: Job) -> dict[str, Any]:
-    work = job.work
-    if "peer" in work:
-        return PEERS[work["peer"]](work, job.seed)
-    return run_experiment(work, job.seed)
 
 
 def main() -> None:

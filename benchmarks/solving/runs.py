@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,10 +84,11 @@ def run_all(
         for core in cores:
             unused.put(core)
         began, number = time.monotonic(), 0
-        with context.Pool(len(cores), _begin, (unused,)) as pool:
-            for job, result in pool.imap_unordered(
-                _Worker(run_one, began + 60 * minutes), missing
-            ):
+        work = _Worker(run_one, began + 60 * minutes)
+        # A process that dies ends the command, with an error; a pool would wait for it.
+        with ProcessPoolExecutor(len(cores), context, _begin, (unused,)) as pool:
+            for finished in as_completed([pool.submit(work, job) for job in missing]):
+                job, result = finished.result()
                 if result is None:  # the time was up
                     continue
                 done[job.key] = result

@@ -68,7 +68,10 @@ def map_safetensors(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """
     content = np.memmap(path, np.uint8, "r").view(np.ndarray)
     length = int.from_bytes(content[:8].tobytes(), "little")
-    header = json.loads(content[8 : 8 + length].tobytes())
+    try:
+        header = json.loads(content[8 : 8 + length].tobytes())
+    except ValueError as error:
+        raise ValueError("it is no safetensors file, or damaged") from error
     metadata = header[_METADATA]
     recorded = metadata.pop(_DIGEST)
     data = content[8 + length :]

@@ -147,3 +147,10 @@ def test_numbers_are_scaled_back() -> None:
 def test_data_that_cannot_be_learnt_are_refused(features, answers, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         data_problem(features, answers)
+
+
+def test_a_file_that_is_no_model_is_told_in_words(tmp_path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="no model that can be used: it is no safe"):
+        Model.load(path)

@@ -103,6 +103,11 @@ def test_a_table_needs_a_path():
         load_experiment("table").check()
 
 
+def test_the_command_line_asks_for_it_too(capsys):
+    assert main(["run", "table"]) == 2
+    assert "[problem] say which table" in capsys.readouterr().err
+
+
 def test_what_a_table_suggests_depends_on_its_answers(csv):
     table = load_experiment("table").with_settings({"method": "emr"})
     for column, wanted in (("kind", "sigmoid"), ("size", "identity")):

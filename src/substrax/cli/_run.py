@@ -28,7 +28,7 @@ def _free_directory(experiment: Experiment) -> Path:
 def _with_absolute_path(experiment: Experiment) -> Experiment:
     """A data file keeps its place when the run is continued from another folder."""
     path = experiment.values.get("problem.path")
-    if path is None:
+    if not path:
         return experiment
     return experiment.with_settings({"problem.path": str(Path(path).absolute())})
 

@@ -193,13 +193,12 @@ class Experiment:
 
     @functools.cached_property
     def _parts(self) -> Parts:
-        _section_errors("run", lambda: self.run.resources)
-        problem = self.problem
+        # These say themselves which section is wrong.
+        run, method, problem = self.run, self.method, self.problem
+        _section_errors("run", lambda: run.resources)
         layout = _section_errors("problem", lambda: problem.layout)
         activations = genome_activations(self.neat, self.start)
-        decoder = _section_errors(
-            "method", lambda: self.method.decoder(layout, activations)
-        )
+        decoder = _section_errors("method", lambda: method.decoder(layout, activations))
         algorithm = _section_errors(
             "neat", lambda: build_neat(self.neat, self.start, decoder)
         )
