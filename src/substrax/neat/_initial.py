@@ -68,8 +68,9 @@ def capacities(config: NEATConfig, nodes: int, links: int) -> tuple[int, int, in
     def roomy(needed, least):
         return max(least, 1 << (needed * 3 // 2).bit_length())
 
-    max_nodes = config.max_nodes or roomy(nodes, 8)
-    max_links = config.max_links or roomy(links, 16)
+    # Room that is not used costs a millisecond a generation; to grow, a compilation.
+    max_nodes = config.max_nodes or roomy(nodes, 32)
+    max_links = config.max_links or roomy(links, 64)
     for name, value in (("max_nodes", max_nodes), ("max_links", max_links)):
         if value > LARGEST_GENOME:
             raise ValueError(
