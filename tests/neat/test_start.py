@@ -218,8 +218,9 @@ def test_an_input_and_an_output_of_the_same_name() -> None:
 
 
 def test_files(tmp_path) -> None:
-    DATA.save(tmp_path / "g.json")
-    assert GenomeData.load(tmp_path / "g.json") == DATA
+    for name in ("g.json", "saved.toml", "saved"):
+        DATA.save(tmp_path / name)
+        assert GenomeData.load(tmp_path / name) == DATA
     tables = {
         "nodes": [dataclasses.asdict(n) for n in DATA.nodes],
         "links": [dataclasses.asdict(n) for n in DATA.links],

@@ -1,5 +1,6 @@
 """Figures by themselves: layouts, classes of links, what is drawn and what is not."""
 
+import itertools
 from typing import Any
 
 import jax
@@ -122,6 +123,25 @@ def test_wide_genome_is_drawn_with_dots_and_a_legend():
     names = [f"in {k}" for k in range(30)]
     figure = plot_genome(genome(wide), input_names=names, output_names=["out"])
     assert "in 3" not in texts(figure) and "tanh" in texts(figure)
+
+
+def test_links_that_pass_by_nodes_are_within_the_figure():
+    """A column of nodes, each linked to all that follow: most pass by the others."""
+    nodes = range(1, 8)
+    column = {
+        "input_ids": [-1],
+        "output_ids": [0],
+        "nodes": [{"id": k, "activation": "tanh", "bias": 0.0} for k in (*nodes, 0)],
+        "connections": [
+            [a, b, 1.0] for a, b in itertools.combinations([-1, *nodes, 0], 2)
+        ],
+    }
+    figure = plot_genome(genome(column), input_names=["in"], output_names=["out"])
+    axes = figure.axes[0]
+    left, right = axes.get_xlim()
+    for path in axes.collections[0].get_paths():
+        x = np.asarray(path.vertices)[:, 0]
+        assert left < x.min() and x.max() < right
 
 
 def test_classes_of_links_are_those_of_describe(full: Networks):

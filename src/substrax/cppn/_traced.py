@@ -126,12 +126,12 @@ def _depths(
 
 def ask_cppn(
     cppn: CPPN,
-    source: Float[Array, "*queries 2"],
-    target: Float[Array, "*queries 2"],
+    source: Float[Array, "... 2"],
+    target: Float[Array, "... 2"],
     vocabulary: Vocabulary,
     *,
     is_differentiable: bool = False,
-) -> Float[Array, "outputs *queries"]:
+) -> Float[Array, "outputs ..."]:
     """What a CPPN answers about pairs of points.
 
     Derivatives in reverse mode need a loop whose length is known, which runs over all

@@ -20,12 +20,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._documents import parse_json, parse_toml, read_text
+from .._files import write_atomically
 from .._suggest import suggest
 from .._types import check_settings, shown
 from ..cppn import ACTIVATION_NAMES, NO_ACTIVATION, activation_id
+from ..settings import dump_toml
 from ._genome import NO_LINK, NO_NODE, Genome, empty_genome
 
 _ARROW, _OFF, _OUT = "->", "off", "out:"
+_JSON = ".json"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,9 +81,9 @@ class GenomeData:
 
     @staticmethod
     def load(path: str | Path) -> "GenomeData":
-        """From a file of JSON or TOML with `nodes` and `links`."""
+        """From a file with `nodes` and `links`: JSON if it is called so, else TOML."""
         path = Path(path)
-        parse = parse_json if path.suffix == ".json" else parse_toml
+        parse = parse_json if path.suffix == _JSON else parse_toml
         document = parse(read_text(path), str(path))
         if not isinstance(document, dict) or "links" not in document:
             raise ValueError(
@@ -99,9 +102,14 @@ class GenomeData:
             raise ValueError(f"{path}: {error}") from error
 
     def save(self, path: str | Path) -> None:
-        """To a file of JSON that `load` reads."""
+        """To a file that `load` reads."""
+        path = Path(path)
         document = {"nodes": self.node_lines, "links": self.link_lines}
-        Path(path).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        if path.suffix == _JSON:
+            text = json.dumps(document, indent=1) + "\n"
+        else:
+            text = dump_toml(document)
+        write_atomically(path, text)
 
     @property
     def node_lines(self) -> list[str]:

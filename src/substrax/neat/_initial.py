@@ -78,7 +78,7 @@ def capacities(config: NEATConfig, nodes: int, links: int) -> tuple[int, int, in
                 f"{LARGEST_GENOME} nodes or links. Set {name} lower, or begin with "
                 "fewer links (initial_connection)."
             )
-    return max_nodes, max_links, config.max_species or 32
+    return max_nodes, max_links, config.max_species or 64
 
 
 def first_capacities(config: NEATConfig) -> tuple[int, int, int]:

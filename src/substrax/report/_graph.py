@@ -32,6 +32,9 @@ _MAX_BOXES = 12
 _USELESS = 0.25
 """Opacity of what leads to no output."""
 
+_BEND = 0.8
+"""How far links that lead back go around the side."""
+
 
 def plot_genome(
     genome: Genome, *, input_names: Sequence[str], output_names: Sequence[str]
@@ -112,7 +115,15 @@ def _draw(
     else:
         _draw_boxes(axes, layout, labels, kind, is_useful)
     margin = 0.6 if not is_dense else 1.0
-    axes.set_xlim(layout.x.min() - margin, layout.x.max() + margin)
+    # Links that pass by nodes run further out than these.
+    bends = np.where(layout.is_backward, _BEND, 0.0)
+    ways = [route[:, 0] for route in layout.routes]
+    left = min((way.min() for way in ways), default=0.0)
+    right = max((w.max() + b for w, b in zip(ways, bends, strict=True)), default=0.0)
+    axes.set_xlim(
+        min(layout.x.min() - margin, left - 0.1),
+        max(layout.x.max() + margin, right + 0.1),
+    )
     axes.set_ylim(-0.4, layout.num_layers - 0.6)
     if not weight.size:
         middle = (layout.num_layers - 1) / 2
@@ -155,7 +166,7 @@ def _draw_links(
 
     order = np.argsort(np.abs(weight), kind="stable")  # strong ones on top
     paths = [
-        _route(layout.routes[k], 0.8 if layout.is_backward[k] else 0.0) for k in order
+        _route(layout.routes[k], _BEND if layout.is_backward[k] else 0.0) for k in order
     ]
     size = np.abs(weight[order]) / largest
     many = max(1.0, len(weight) / 60.0)
