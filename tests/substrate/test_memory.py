@@ -143,6 +143,7 @@ def test_links_that_do_not_fit_the_memory_change_no_output(
         assert outputs.tobytes() == wanted.tobytes()
 
 
+@pytest.mark.slow
 def test_a_long_discovery_tells_how_far_it_is() -> None:
     engine, layout = large_engine(), Layout.spread(4, 2)
     told: list[Progress] = []
