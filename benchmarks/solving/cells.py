@@ -252,9 +252,9 @@ DEPTH_CELLS: dict[str, Depths] = {
     "depth-visual": depths(
         "Visual discrimination",
         "visual",
-        "Fitness 0.95 at 11 x 11, at most 50 generations of 50.",
-        population=50,
-        generations=50,
+        "Fitness 0.95 at 11 x 11, at most 200 generations of 100.",
+        population=100,
+        generations=200,
         target=0.95,
     ),
     "depth-maze": depths(
