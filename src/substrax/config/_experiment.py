@@ -35,7 +35,7 @@ from ..settings import (
     resolve,
 )
 from ._build import build_config, build_neat, genome_activations
-from ._own import ARRAYS, absolute, named, own_problem
+from ._own import ARRAYS, absolute, named, own_problem, suggestions
 from ._run import CHANGEABLE, RunSettings
 from ._start import StartSettings, given_settings, is_place, read_file
 
@@ -115,8 +115,8 @@ class Experiment:
         if self.is_elsewhere:
             raise ValueError(
                 "the problem of this run exists only in the Python program that began "
-                "it. Go on there: substrax.resume(DIR, problem=...). A function or a "
-                "class that lies in a file would have been found again."
+                "it. Go on there: substrax.resume(DIR, problem=...). A problem, a "
+                "function or a class that has a name in a file is found again."
             )
         problem = own_problem(name).make if is_own(name) else PROBLEMS[name]
         settings = self._section("problem")
@@ -285,7 +285,7 @@ def _resolve(
     found = resolve(
         given,
         find_own=_find_own,
-        suggested=None if own is None else own.suggested,
+        suggested=None if own is None else suggestions(own),
     )
     problem = PROBLEMS.get(found.values["problem.name"])
     if own is None and suggests_by_data(problem) and found.values["problem.path"]:

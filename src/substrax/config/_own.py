@@ -60,16 +60,14 @@ def own_problem(name: str) -> OwnProblem:
         return OwnProblem(read_arrays, {key: Setting(key, str, DATA)}, {})
     found = _find(name)
     if isinstance(found, AbstractProblem):
-        return OwnProblem(lambda: found, {}, found.suggested)
+        return OwnProblem(lambda: found, {}, suggestions(found))
     if isinstance(found, type):
         if not issubclass(found, AbstractProblem):
             raise ValueError(
                 f"{name} is the class {found.__name__}, which is no problem; it must "
                 "derive from substrax.problems.AbstractProblem."
             )
-        suggested = getattr(found, "suggested", {})
-        is_plain = isinstance(suggested, Mapping)
-        return OwnProblem(found, _parameters(found), suggested if is_plain else {})
+        return OwnProblem(found, _parameters(found), suggestions(found))
     if not callable(found):
         raise ValueError(
             f"{name} is {shown(found)}, which is neither a problem nor a function."
@@ -77,6 +75,13 @@ def own_problem(name: str) -> OwnProblem:
     if _num_required(found):
         return OwnProblem(functools.partial(_from_fitness, found), _OF_FITNESS, {})
     return OwnProblem(functools.partial(_made, name, found), _parameters(found), {})
+
+
+def suggestions(problem: Any) -> Mapping[str, object]:
+    """What a problem, or a class of problems, suggests for a method: nothing, if it
+    leaves that out, or if only a problem with its data can say it."""
+    suggested = getattr(problem, "suggested", {})
+    return suggested if isinstance(suggested, Mapping) else {}
 
 
 _OF_FITNESS = {
@@ -183,6 +188,24 @@ def _from_module(name: str) -> types.ModuleType:
         ) from None
 
 
+class _EvolvesError(BaseException):
+    """A file that is being read begins to evolve.
+
+    No `Exception`: what the file itself catches must not catch it.
+    """
+
+
+_loading: list[str] = []
+"""Files that are being read for the problems in them."""
+
+
+def refuse_while_loading() -> None:
+    """Ends the reading of a file that evolves when it is read, by a program that only
+    looks for its problem: it would begin the same run again."""
+    if _loading:
+        raise _EvolvesError
+
+
 def _from_file(place: str) -> types.ModuleType:
     path = Path(place).absolute()
     if not path.is_file():
@@ -198,11 +221,16 @@ def _from_file(place: str) -> types.ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    _loading.append(str(path))
     try:
         spec.loader.exec_module(module)
+    except _EvolvesError:
+        pass  # what it evolves is there by now
     except BaseException:
         del sys.modules[name]
         raise
+    finally:
+        _loading.pop()
     return module
 
 
@@ -213,17 +241,12 @@ def name_of(thing: Any) -> str | None:
     if not module_name or not attribute or "<" in attribute:
         return None
     module = sys.modules.get(module_name)
-    if module_name == "__main__" or module_name.startswith("substrax_own_"):
-        file = getattr(module, "__file__", None)
-        if not file or not file.endswith(".py"):
-            return None
-        place = str(Path(file).absolute())
-    else:
-        place = module_name
+    place = None if module is None else _place(module)
     found: Any = module
     for part in attribute.split("."):
         found = getattr(found, part, None)
-    return f"{place}{SEPARATOR}{attribute}" if found is thing else None
+    is_there = place is not None and found is thing
+    return f"{place}{SEPARATOR}{attribute}" if is_there else None
 
 
 def named(problem: AbstractProblem) -> tuple[str, dict[str, Any]]:
@@ -233,9 +256,39 @@ def named(problem: AbstractProblem) -> tuple[str, dict[str, Any]]:
         if type(problem) is cls:
             return _by_class(name, problem)
     if isinstance(problem, FunctionProblem):
-        return _by_fitness(problem)
-    name = name_of(type(problem))
-    return (IN_PYTHON, {}) if name is None else _by_class(name, problem)
+        found = _by_fitness(problem)
+    else:
+        name = name_of(type(problem))
+        found = (IN_PYTHON, {}) if name is None else _by_class(name, problem)
+    if found[0] == IN_PYTHON and (name := _global_name(problem)) is not None:
+        return name, {}
+    return found
+
+
+def _global_name(problem: AbstractProblem) -> str | None:
+    """The name of a problem that a module has, `file.py:problem`. Looked at are the
+    program itself and the modules of the functions that the problem has."""
+    parts = vars(problem).values() if hasattr(problem, "__dict__") else ()
+    functions = [inspect.unwrap(part) for part in parts if callable(part)]
+    modules = {getattr(function, "__module__", None) for function in functions}
+    for module_name in sorted({*modules, "__main__"} - {None}):
+        module = sys.modules.get(module_name)
+        place = None if module is None else _place(module)
+        if place is None:
+            continue
+        for name, value in vars(module).items():
+            if value is problem and name.isidentifier():
+                return f"{place}{SEPARATOR}{name}"
+    return None
+
+
+def _place(module: types.ModuleType) -> str | None:
+    """How a module is found again: by its name, or by its file if it has no name."""
+    name = module.__name__
+    if name != "__main__" and not name.startswith("substrax_own_"):
+        return name
+    file = getattr(module, "__file__", None)
+    return str(Path(file).absolute()) if file and file.endswith(".py") else None
 
 
 def _by_class(name: str, problem: AbstractProblem) -> tuple[str, dict[str, Any]]:

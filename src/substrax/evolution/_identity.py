@@ -2,7 +2,9 @@
 
 import dataclasses
 import hashlib
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -66,9 +68,18 @@ def _flatten(name: str, value: Any, flat: dict[str, Any]) -> None:
             _flatten(f"{name}.{number}", part, flat)
     elif callable(value):
         kind = getattr(value, "__qualname__", type(value).__qualname__)
-        flat[name] = f"{getattr(value, '__module__', '')}.{kind}"
+        flat[name] = f"{_home(value)}.{kind}"
     else:
         flat[name] = type(value).__qualname__
+
+
+def _home(function: Any) -> str:
+    """Where a function comes from: its file rather than its module. One and the same
+    file is `__main__` as a program, and something else when a run is resumed."""
+    module = getattr(function, "__module__", None) or ""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    stem = Path(file).stem if file else "__init__"
+    return module if stem == "__init__" else stem
 
 
 def _digest(array: np.ndarray) -> str:

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from .._types import brief
-from ..config import Experiment, load_run
+from ..config import Experiment, load_run, refuse_while_loading
 from ..evolution import Callback, RunDirectory, check_callbacks
 from ..methods import AbstractMethod
 from ..models import Model
-from ..problems import AbstractProblem
 from ..runs import FACTS
 from ._display import make_display
-from ._experiment import as_experiment
+from ._experiment import as_experiment, as_problem
 from ._run import Run
 
 
@@ -66,6 +65,7 @@ def evolve(
     - `settings`: anything else that a configuration can say: `depth=3`,
       `population=100`, `target=0.95`, `preset="pureples"`.
     """
+    refuse_while_loading()
     experiment = as_experiment(
         problem,
         inputs,
@@ -111,7 +111,9 @@ def same_directory(
 def resume(
     directory: str | os.PathLike[str],
     *,
-    problem: AbstractProblem | None = None,
+    problem: Any = None,
+    inputs: int | None = None,
+    outputs: int | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool | None = None,
     **settings: Any,
@@ -122,14 +124,17 @@ def resume(
 
     - `directory`: of the run.
     - `problem`: for a run whose problem cannot be found by its name, because it was
-      made in a notebook, for example. It has to be the same.
+      made in a notebook, for example; with `inputs` and `outputs` if it is a fitness.
+      It has to be the same.
     - `callbacks`, `progress`: as in `evolve`; trackers go on where they were.
     - `settings`: `generations`, `target`, `seconds`, `patience` and what else cannot
       change results.
     """
+    refuse_while_loading()
     recorded, place = load_run(directory)
     if problem is not None:
-        recorded = dataclasses.replace(recorded, own=problem)
+        own = as_problem(problem, inputs, outputs, recorded.values["run.target"])
+        recorded = dataclasses.replace(recorded, own=own)
     experiment = recorded.with_settings(settings)
     experiment.check_continues(recorded)
     experiment.check()

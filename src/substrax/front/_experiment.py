@@ -56,6 +56,14 @@ def _of_problem(
     return made
 
 
+def as_problem(
+    problem: Any, inputs: int | None, outputs: int | None, target: Any
+) -> AbstractProblem:
+    """The problem that `resume` is given."""
+    experiment = _of_problem(problem, inputs, outputs, target)
+    return experiment.problem if experiment.own is None else experiment.own
+
+
 def _of_fitness(
     fitness: Callable[..., Any],
     inputs: int | None,

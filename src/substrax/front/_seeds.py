@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..config import Experiment
+from ..config import Experiment, refuse_while_loading
 from ..evolution import Callback, RunDirectory
 from ..methods import AbstractMethod
 from ..models import Model
@@ -102,6 +102,7 @@ def evolve_seeds(
       program is killed, the same call goes on where it was.
     - the rest as in `evolve`.
     """
+    refuse_while_loading()
     numbers = list(range(seeds) if isinstance(seeds, int) else seeds)
     if not numbers:
         raise ValueError("evolve_seeds needs a seed at least.")

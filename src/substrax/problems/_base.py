@@ -31,7 +31,7 @@ class AbstractProblem(abc.ABC):
     suggested: dict[str, object]
     """Settings of a decoder that fit, for example `{"output_activation": "sigmoid"}`.
 
-    What they leave open is open.
+    What they leave open is open; a problem that suggests nothing leaves it out.
     """
 
     preparation: Preparation = Preparation()

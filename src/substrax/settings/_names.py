@@ -5,6 +5,7 @@ from typing import Any
 
 from .._suggest import suggest
 from .._types import shown
+from ..experiments import is_own
 from ._setting import Setting
 from ._tables import FindOwn, tables
 
@@ -95,6 +96,9 @@ def key_of(key: str, known: Mapping[str, Setting], names: tuple[str, str, str]) 
         direct = [k for k in ends if k.count(".") == 1]
         if len(direct) == 1:
             return direct[0]
+        # the sizes of a fitness' networks, which have no other place to come from
+        if f"problem.{key}" in direct and is_own(names[0]):
+            return f"problem.{key}"
         # of the network and of the CPPN, people mean the network
         if f"method.{key}" in direct:
             return f"method.{key}"

@@ -1,0 +1,107 @@
+"""Runs that programs begin, and others continue: problems are found by their files."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import pytest
+
+import substrax as sx
+from substrax.cli import main
+from substrax.problems import AbstractProblem
+from substrax.substrate import Layout
+
+SMALL = "method='neat', population=16, generations=2, max_nodes=16, max_links=32"
+
+FITNESS = """
+import jax.numpy as jnp
+import substrax as sx
+
+def fitness(network):
+    return -jnp.abs(network(jnp.ones((1, 2))) - 0.3).sum()
+"""
+
+HOST = """
+import numpy as np
+import substrax as sx
+from substrax.network import evaluate
+
+def fitness(networks, key):
+    rows = np.ones((1, 2), np.float32)
+    return -np.abs(evaluate(networks, rows)[:, 0, 0] - 0.3)
+
+problem = sx.HostProblem(fitness, sx.Layout.spread(2, 1))
+"""
+
+PROGRAMS = {
+    "guarded": FITNESS
+    + f"""
+if __name__ == "__main__":
+    sx.evolve(fitness, inputs=2, outputs=1, directory="run", {SMALL})
+""",
+    "not guarded": FITNESS
+    + f"""
+try:
+    sx.evolve(fitness, inputs=2, outputs=1, directory="run", {SMALL})
+except Exception as error:
+    raise SystemExit(str(error))
+""",
+    "an object": HOST + f"sx.evolve(problem, directory='run', {SMALL})",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_run_of_a_program_is_continued_by_the_command_line(
+    tmp_path, monkeypatch, capsys, program: str
+):
+    monkeypatch.chdir(tmp_path)
+    Path("program.py").write_text(program)
+    subprocess.run([sys.executable, "program.py"], check=True, capture_output=True)
+    assert main(["resume", "run", "--generations", "4", "--quiet"]) == 0
+    assert main(["report", "run"]) == 0
+    assert sx.resume("run", generations=5).generations == 5
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["neat", "hyperneat", "es", "emr"])
+def test_a_fitness_in_a_file_is_run_with_its_sizes(tmp_path, capsys, method: str):
+    file = tmp_path / "fit.py"
+    file.write_text(FITNESS)
+    flags = ["--inputs", "2", "--outputs", "1", "--generations", "1"]
+    flags += ["--population", "10", "--method", method, "--quiet"]
+    command = ["run", f"{file}:fitness", *flags, "--out", str(tmp_path / "run")]
+    assert main(command) == 0, capsys.readouterr().err
+
+
+def test_a_fitness_goes_on_where_it_was_made(tmp_path):
+    near: Any = lambda network: -jnp.abs(network(jnp.ones((1, 2)))).sum()
+    sizes: dict[str, Any] = {"inputs": 2, "outputs": 1}
+    small: dict[str, Any] = {
+        "method": "neat",
+        "population": 16,
+        "max_nodes": 16,
+        "max_links": 32,
+    }
+    sx.evolve(near, directory=tmp_path / "run", generations=1, **sizes, **small)
+    more = sx.resume(tmp_path / "run", problem=near, **sizes, generations=2)
+    assert more.generations == 2
+    with pytest.raises(ValueError, match="how many inputs and outputs"):
+        sx.resume(tmp_path / "run", problem=near)
+
+
+def test_a_problem_need_not_suggest_anything():
+    class Plain(AbstractProblem):
+        name = "plain"
+        target = 0.0
+        layout = Layout.spread(1, 1)
+
+        def fitness(self, networks, *, key, resources=None):
+            return -networks.num_links.astype(float)
+
+        def measures(self, network):
+            return {}
+
+    run = sx.evolve(Plain(), method="neat", population=8, generations=1)
+    assert run.generations == 1
