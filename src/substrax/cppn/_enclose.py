@@ -193,6 +193,8 @@ def enclose(
         here, there = (
             Interval(box[0][piece], box[1][piece]) for box in (source, target)
         )
+        # Bounds overflow to infinity, and infinity minus infinity is no number: both
+        # are answers here, and mean "anything".
         with np.errstate(all="ignore"):
             inputs = _coordinates(coordinates, here, there, precision)
             slots = _Slots(programs.max_slots, owner.size)
@@ -215,6 +217,8 @@ def _run(
     slots: _Slots,
     precision: Precision,
 ) -> None:
+    # Few boxes for each genome: all genomes step through their rows together. Many: one
+    # genome after the other, whose rows are then plain numbers.
     starts = np.flatnonzero(np.diff(genome, prepend=-1))
     counts = np.diff(starts, append=genome.size)
     if genome.size < _ALONE * starts.size:

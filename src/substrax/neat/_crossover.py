@@ -141,8 +141,11 @@ def cross_equals(
     crossed = cross(config, first, second, jnp.bool_(True), node_words, link_words)
     _, in_second = _matches(first.link_id, second.link_id)
     _, in_first = _matches(second.link_id, first.link_id)
+    # Matching genes are always inherited; a coin decides about each of the others.
     keep_first = _coin(link_words, LinkCoin.KEEPS_FIRST)
     keep_first = first.link_mask & (in_second | keep_first)
+    # The same pair of nodes can have been linked twice in history, under two ids; one
+    # genome must not hold both.
     is_duplicate = jnp.any(
         (second.link_source[:, None] == first.link_source[None, :])
         & (second.link_target[:, None] == first.link_target[None, :])
@@ -160,6 +163,7 @@ def cross_equals(
     )
     ends = jnp.where(keep_links[None, :], ends, NO_NODE).reshape(-1)
 
+    # A node comes along with the links that need it, whichever parent it is from.
     def used(ids):
         is_end = jnp.any(ids[:, None] == ends[None, :], axis=1)
         return (ids != NO_NODE) & (is_end | (ids < num_fixed))
@@ -169,6 +173,8 @@ def cross_equals(
     child = _merge(crossed, second, keep_nodes, keep_links)
     nodes_overflow = jnp.sum(keep_nodes) > first.max_nodes
     links_overflow = jnp.sum(keep_links) > first.max_links
+    # A child that does not fit is replaced for now; the caller grows the capacity and
+    # draws it again.
     is_bad = nodes_overflow | links_overflow
     if config.feed_forward:
         is_bad |= has_cycle(child, num_fixed, child.link_mask)

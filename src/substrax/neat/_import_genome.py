@@ -341,13 +341,17 @@ def _assemble(
     for name in ("node_bias", "link_weight"):
         arrays[name] = arrays[name].astype(dtype)
     for node, slot in number.items():
+        # ids are numbered anew: neat-python's are negative for inputs
         arrays["node_id"][slot] = slot
         if slot < num_inputs:
             arrays["node_activation"][slot] = NO_ACTIVATION
+        # what neat-python does not evaluate stays as in an empty genome: constant 0
         elif node in evaluated:
             activation, bias, _, _ = nodes[node]
             arrays["node_activation"][slot] = activation_id(activation)
             arrays["node_bias"][slot] = _finite(bias, dtype, f"Node {node}", "bias")
+    # In the order of their ends, so that the same network gives the same genome,
+    # however its file is ordered.
     ends = sorted(links, key=lambda ends: (number[ends[0]], number[ends[1]]))
     for slot, (source, target) in enumerate(ends):
         arrays["link_id"][slot] = slot

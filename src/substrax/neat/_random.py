@@ -28,6 +28,8 @@ def threefry(
     """Threefry-2x32 with 20 rounds: two words for a key and a counter of two words."""
     schedule = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
     first, second = first + schedule[0], second + schedule[1]
+    # Five groups of four rounds, the key mixed in after each, as the paper has it. The
+    # loops are Python's: written out, XLA fuses all of it with whoever uses the words.
     for group in range(5):
         for rotation in _ROTATIONS[group % 2]:
             first = first + second

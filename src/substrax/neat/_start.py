@@ -127,6 +127,8 @@ def _renumbered(
             f"{config.num_outputs} outputs as its first nodes. Give one that was made "
             "for the same inputs and outputs."
         )
+    # Without gaps: the next new node or link gets the number behind the last one, so
+    # that ids of a run do not depend on the run that its first genome comes from.
     number = {int(node): k for k, node in enumerate(ids)}
     try:
         ends = {

@@ -221,11 +221,14 @@ def choose_link(
     num_fixed = num_inputs + num_outputs
     num_nodes = genome.num_nodes
     scale = lambda draw, n: (draw * n.astype(jnp.float32)).astype(jnp.int32)
+    # Several attempts are drawn at once. Each picks slots of nodes that exist, so that
+    # the capacity of a genome has no say in which pair it is.
     target_slots = num_inputs + scale(uniform(draws.target), num_nodes - num_inputs)
     source_draw = uniform(draws.source)
     if config.mutation.outputs_as_sources:
         source_slots = scale(source_draw, num_nodes)
     else:
+        # outputs lie between inputs and hidden nodes: numbers behind inputs skip them
         source_slots = scale(source_draw, num_nodes - num_outputs)
         source_slots += jnp.where(source_slots >= num_inputs, num_outputs, 0)
     sources = genome.node_id[source_slots]
@@ -239,6 +242,7 @@ def choose_link(
     fits = ~exists
     if config.feed_forward:
         from_slot, to_slot = link_slots(genome, num_fixed)
+        # source -> target closes a cycle where target leads to source already
         closes_cycle = jax.vmap(
             lambda source, target: reaches(
                 genome.max_nodes, from_slot, to_slot, keep, target, source
@@ -246,6 +250,8 @@ def choose_link(
         )(source_slots, target_slots)
         fits &= ~closes_cycle
     usable = fits | exists if config.mutation.surer else fits
+    # The first that is usable. If none is, argmax says 0, which `fits` and `exists` then
+    # refuse: the mutation fails, as an unlucky draw does in sequential programs.
     attempt = jnp.argmax(usable)
     if config.mutation.surer:
         is_enabled = wanted & exists[attempt] & is_same[attempt]

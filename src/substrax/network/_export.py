@@ -174,6 +174,8 @@ def _rebuild(document: dict[str, Any]) -> Networks:
             "this network is incomplete or damaged: it does not say whether it is "
             "acyclic, true or false."
         )
+    # What an array cannot tell is checked first; `check_network` sees the whole at the
+    # end, before anything unchecked could reach the engine.
     num_inputs, num_outputs = _kinds(nodes)
     if document["precision"] not in ("float32", "float64"):
         raise ValueError(
