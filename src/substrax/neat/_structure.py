@@ -250,8 +250,8 @@ def choose_link(
         )(source_slots, target_slots)
         fits &= ~closes_cycle
     usable = fits | exists if config.mutation.surer else fits
-    # The first that is usable. If none is, argmax says 0, which `fits` and `exists` then
-    # refuse: the mutation fails, as an unlucky draw does in sequential programs.
+    # The first that is usable. If none is, argmax says 0, which `fits` and `exists`
+    # refuse then: the mutation fails, as an unlucky draw does in sequential programs.
     attempt = jnp.argmax(usable)
     if config.mutation.surer:
         is_enabled = wanted & exists[attempt] & is_same[attempt]
