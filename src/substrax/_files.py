@@ -1,6 +1,7 @@
 """Writing files so that a reader finds the old one or the new one, never a part."""
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -71,9 +72,11 @@ def sync_folder(folder: Path) -> None:
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
+        os.fsync(descriptor)
+    except OSError as error:
         # Some file systems know no such thing, and need none.
-        with contextlib.suppress(OSError):
-            os.fsync(descriptor)
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
     finally:
         os.close(descriptor)
 

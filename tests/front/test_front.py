@@ -110,7 +110,7 @@ def test_a_method_that_nobody_knows_is_refused():
         (f"{HERE}:NUMBER", {}, "neither a problem nor a function"),
         (f"{HERE}:fitnes", {}, "did you mean 'fitness'"),
         (f"{HERE}:fitness", {}, "say how many inputs"),
-        ("nowhere.py:f", {}, "there is no file"),
+        ("nowhere.py:f", {}, "nowhere.py, does not exist"),
         ("nowhere:f", {}, "there is no module nowhere"),
         ("tests.front.own:Path", {}, "there is no Path in"),
         ("tests.front.own:Layout", {}, "which is no problem"),

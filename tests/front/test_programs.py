@@ -105,3 +105,76 @@ def test_a_problem_need_not_suggest_anything():
 
     run = sx.evolve(Plain(), method="neat", population=8, generations=1)
     assert run.generations == 1
+
+
+def test_code_that_has_changed_is_told(tmp_path, monkeypatch, caplog, capsys):
+    """A fault may have been mended, so a run goes on; but not without a word."""
+    monkeypatch.chdir(tmp_path)
+    file = Path("program.py")
+    file.write_text(PROGRAMS["guarded"])
+    subprocess.run([sys.executable, "program.py"], check=True, capture_output=True)
+    file.write_text(PROGRAMS["guarded"].replace("def fitness", "# a word\ndef fitness"))
+    _resume_elsewhere(3)
+    assert "code" not in capsys.readouterr().out
+    file.write_text(PROGRAMS["guarded"].replace("0.3", "0.4"))
+    said = _resume_elsewhere(4)
+    assert "the code of fitness is not what it was" in said
+    assert main(["show", "run"]) == 0
+    assert "changed before generation 3" in capsys.readouterr().out
+
+
+def _resume_elsewhere(generations: int) -> str:
+    """In another process, which reads the file anew."""
+    words = ["-m", "substrax.cli", "resume", "run", "--generations", str(generations)]
+    done = subprocess.run(
+        [sys.executable, *words], check=True, capture_output=True, text=True
+    )
+    return done.stderr
+
+
+BOOM = "def boom(network):\n    "
+FAULTS = {
+    "return undefined": "boom, in bad.py, line 2, failed: NameError",
+    "return 1 +": "bad.py, line 2, failed: SyntaxError",
+    "raise ValueError('mine')": "mine (raised in boom, in bad.py",
+    "pass": "gave nothing (None)",
+    "return network([[1.0]])": "boom, in bad.py, line 2, failed",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_of_own_code_are_told_as_such(tmp_path, capsys, fault: str):
+    """And a run that failed before its first generation was over stands in no way."""
+    file, run = tmp_path / "bad.py", str(tmp_path / "run")
+    file.write_text(BOOM + fault)
+    flags = ["--inputs", "2", "--generations", "1", "--population", "10"]
+    command = ["run", f"{file}:boom", *flags, "--method", "neat", "--out", run]
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert FAULTS[fault] in said
+    assert "Please report" not in said
+    file.write_text(FITNESS.replace("fitness", "mended"))
+    command[1] = f"{file}:mended"
+    again = [sys.executable, "-m", "substrax.cli", *command]  # which reads it anew
+    subprocess.run(again, check=True, capture_output=True)
+    assert b"already holds a run" in subprocess.run(again, capture_output=True).stderr
+
+
+def test_a_file_finds_what_lies_beside_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "beside_it.py").write_text("WANTED = 0.3")
+    file = tmp_path / "mine.py"
+    file.write_text(FITNESS.replace("0.3", "WANTED") + "from beside_it import WANTED\n")
+    monkeypatch.chdir(tmp_path)
+    flags = ["--inputs", "2", "--generations", "1", "--population", "10"]
+    assert main(["run", f"{file}:fitness", *flags, "--method", "neat"]) == 0
+    assert "directory: runs/mine-fitness-seed0" in capsys.readouterr().out
+
+
+def test_a_run_without_any_number_says_so(tmp_path, capsys):
+    file = tmp_path / "nothing.py"
+    file.write_text("def fitness(network):\n    return float('nan')")
+    flags = ["--inputs", "2", "--generations", "1", "--population", "10"]
+    out = ["--out", str(tmp_path / "run")]
+    assert main(["run", f"{file}:fitness", *flags, "--method", "neat", *out]) == 0
+    assert "every fitness was NaN or infinite" in capsys.readouterr().out

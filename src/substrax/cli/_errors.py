@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+import sysconfig
 from collections.abc import Callable, Sequence
 
 TRACEBACK = "SUBSTRAX_TRACEBACK"
@@ -31,7 +32,9 @@ def in_words(
     except ValueError as error:
         if os.environ.get(TRACEBACK):
             raise
-        print(f"{name}: {error}", file=sys.stderr)
+        place = place_of(error)
+        where = f" (raised in {place})" if place else ""
+        print(f"{name}: {error}{where}", file=sys.stderr)
         return 2
     except OSError as error:
         what = f"{error.strerror or error}"
@@ -51,12 +54,45 @@ def in_words(
             raise
         kind = type(error).__name__
         text = _shortened(f"{kind}: {error}" if str(error) else kind)
+        place = place_of(error)
+        if place is not None:
+            print(
+                f"{name}: {place} failed: {text}\n`export {TRACEBACK}=1` shows the way "
+                "there.",
+                file=sys.stderr,
+            )
+            return 2
         print(
             f"{name}: something went wrong that should not have: {text}\nPlease "
             f"report it, with what it prints after `export {TRACEBACK}=1`.",
             file=sys.stderr,
         )
         return 1
+
+
+def place_of(error: BaseException) -> str | None:
+    """Where in the user's own code an error arose; None if no such code took part."""
+    if isinstance(error, SyntaxError) and _is_users(error.filename):
+        return f"{os.path.basename(error.filename or '')}, line {error.lineno},"
+    place, traceback = None, error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if _is_users(code.co_filename):
+            file = os.path.basename(code.co_filename)
+            what = "" if code.co_name == "<module>" else f"{code.co_name}, in "
+            place = f"{what}{file}, line {traceback.tb_lineno},"
+        traceback = traceback.tb_next
+    return place
+
+
+def _is_users(file: str | None) -> bool:
+    """Whether a file is neither ours, nor Python's, nor of an installed package."""
+    if not file or not os.path.isfile(file):
+        return False
+    path = os.path.abspath(file)
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    installed = {os.path.abspath(p) for p in sysconfig.get_paths().values()}
+    return not any(path.startswith(folder + os.sep) for folder in (ours, *installed))
 
 
 def _shortened(text: str, most: int = 300) -> str:

@@ -17,12 +17,19 @@ from ._show import how_to_go_on
 
 def _free_directory(experiment: Experiment) -> Path:
     """A new directory below `runs/`, named after experiment and seed."""
-    stem = f"{Path(experiment.name).stem}-seed{experiment.run.seed}"
+    stem = f"{_short_name(experiment)}-seed{experiment.run.seed}"
     path, number = Path("runs") / stem, 1
     while path.exists():
         number += 1
         path = Path("runs") / f"{stem}-{number}"
     return path
+
+
+def _short_name(experiment: Experiment) -> str:
+    """For directories: `retina`, `mine` of mine.toml, `mine-fitness` of
+    mine.py:fitness."""
+    place, _, attribute = Path(experiment.name).name.rpartition(":")
+    return f"{Path(place).stem}-{attribute}" if place else Path(attribute).stem
 
 
 def _with_absolute_path(experiment: Experiment) -> Experiment:
@@ -58,7 +65,7 @@ def _run_seeds(
     if arguments.seeds < 1:
         raise ValueError(f"--seeds is {arguments.seeds}. Choose at least 1.")
     first, num = experiment.run.seed, arguments.seeds
-    stem = f"{Path(experiment.name).stem}-seeds{first}to{first + num - 1}"
+    stem = f"{_short_name(experiment)}-seeds{first}to{first + num - 1}"
     folder = Path(arguments.out or Path("runs") / stem)
     runs: list[Run] = []
     for each, place in seed_runs(experiment, range(first, first + num), folder):

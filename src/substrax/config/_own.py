@@ -209,7 +209,7 @@ def refuse_while_loading() -> None:
 def _from_file(place: str) -> types.ModuleType:
     path = Path(place).absolute()
     if not path.is_file():
-        raise ValueError(f"there is no file {brief(place)}, in which the problem is.")
+        raise ValueError(f"the file of the problem, {brief(place)}, does not exist.")
     main = sys.modules.get("__main__")
     if getattr(main, "__file__", None) and Path(main.__file__).absolute() == path:  # type: ignore[union-attr, arg-type]
         return main  # type: ignore[return-value]
@@ -221,6 +221,9 @@ def _from_file(place: str) -> types.ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    # What lies beside it is found, as when Python runs the file.
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
     _loading.append(str(path))
     try:
         spec.loader.exec_module(module)

@@ -240,6 +240,24 @@ class RunDirectory:
                 "a new run with it."
             )
 
+    def note_code(self, code: Mapping[str, str], generation: int) -> None:
+        """Notes what code the problem brings along, and says so when it has changed."""
+        facts = self.facts()
+        known = facts.get("code") or {}
+        changed = [name for name in known if code.get(name) not in (None, known[name])]
+        if changed:
+            _log.warning(
+                "the code of %s is not what it was in the run in %s. Its fitness is "
+                "another one from generation %d on; start a new run to compare.",
+                " and ".join(changed),
+                self.path,
+                generation,
+            )
+            changes = [*facts.get("code_changes", ()), generation]
+            self._write_facts(code_changes=changes)
+        if code:
+            self._write_facts(code={**known, **code})
+
     def append_metrics(self, record: dict[str, Any]) -> None:
         """Adds a line, on the disk before this returns."""
         is_new = not self._metrics.path.exists()
@@ -311,20 +329,28 @@ class RunDirectory:
 
 def check_unused(folder: Path) -> None:
     """Raises if a run cannot be started in this directory."""
-    if (folder / FACTS).exists():
+    another = "choose another directory (--out, or directory= in Python)"
+    if (folder / FACTS).exists() and _has_results(folder):
         raise ValueError(
             f"{folder} already holds a run. Continue it with `substrax resume "
-            f"{folder}`, or choose another directory with --out."
+            f"{folder}`, or {another}."
         )
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file. Choose another directory with --out.")
+        raise ValueError(f"{folder} is a file; {another}.")
     names = {p.name for p in folder.iterdir()} if folder.exists() else set()
     # Data beside a lock are those of a run that was killed while it was made; alone
     # they are somebody's.
-    others = names - {LOCK, CHECKPOINTS, CONFIG, *([DATA] if LOCK in names else [])}
+    ours = {LOCK, CHECKPOINTS, CONFIG, FACTS, *([DATA] if LOCK in names else [])}
+    others = names - ours
     others = {name for name in others if not is_temporary_of(name, _TEMPORARY_OF)}
     if others:
-        raise ValueError(
-            f"{folder} is not empty (it holds {min(others)}). Choose a new directory "
-            "with --out."
-        )
+        raise ValueError(f"{folder} is not empty (it holds {min(others)}); {another}.")
+
+
+def _has_results(folder: Path) -> bool:
+    """Whether there is anything to lose in a run: one that failed before its first
+    generation was over holds nothing."""
+    has_checkpoint = (folder / CHECKPOINTS).is_dir() and bool(
+        _checkpoint.ours(folder / CHECKPOINTS)
+    )
+    return has_checkpoint or (folder / METRICS).exists() or (folder / BEST).exists()

@@ -1,8 +1,11 @@
 """What a run is: all settings that its results depend on, as plain values."""
 
+import ast
 import dataclasses
 import hashlib
+import inspect
 import sys
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +36,35 @@ def identity_of(
     for name in _WITHOUT_EFFECT:
         flat.pop(name, None)
     return flat
+
+
+def code_of(problem: AbstractProblem) -> dict[str, str]:
+    """Digests of the code that a problem of somebody's own brings along: its class and
+    the functions among its fields, without comments and layout.
+
+    A run may go on when code has changed, since a fault may have been mended in it; but
+    not without a word.
+    """
+    parts = {type(problem).__name__: type(problem)}
+    if dataclasses.is_dataclass(problem):
+        for field in dataclasses.fields(problem):
+            value = getattr(problem, field.name)
+            if callable(value):
+                function = inspect.unwrap(value)
+                parts[getattr(function, "__qualname__", field.name)] = function
+    found = {name: _code(part) for name, part in parts.items()}
+    return {name: digest for name, digest in found.items() if digest is not None}
+
+
+def _code(part: Any) -> str | None:
+    module = getattr(part, "__module__", None) or ""
+    if module.partition(".")[0] == "substrax":
+        return None
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(part)))
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return None  # there is no source, or none that stands by itself
+    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:32]
 
 
 def difference(then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:

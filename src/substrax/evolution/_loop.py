@@ -29,7 +29,7 @@ from ._compile_clock import compile_seconds
 from ._compiler import Compiled
 from ._directory import RunDirectory
 from ._generation import Generation, HeldNetworks, RunInfo
-from ._identity import identity_of
+from ._identity import code_of, identity_of
 from ._record import Result, make_record
 
 _log = logging.getLogger("substrax")
@@ -232,6 +232,7 @@ class _Run:
             directory.prune_checkpoints(checkpoint.generation)
         if config_text and config_text != directory.config_text():
             directory.write_config(config_text)
+        directory.note_code(code_of(self.problem), int(state.generation))
         directory.note_start(self.limits.target)
         lines = directory.cut_metrics(checkpoint)
         directory.write_best(self.best_of(state))

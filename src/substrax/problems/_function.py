@@ -41,6 +41,11 @@ def run_population(
     if not len(networks):
         return np.zeros(0)
     values = run_outcomes(fn, networks, key, resources)
+    if values is None:
+        raise ValueError(
+            "the fitness function gave nothing (None); it must return a number. Is a "
+            "`return` missing?"
+        )
     if np.shape(values) != (len(networks),):
         raise ValueError(
             f"the fitness function gave the shape {np.shape(values)[1:]} for one "

@@ -50,7 +50,9 @@ class DamagedRunError(ValueError):
 def check_directory(path: Path) -> None:
     """Raises if it holds no run, or holds links where files should be."""
     if not (path / FACTS).is_file():
-        what = "holds no run" if path.is_dir() else "does not exist"
+        is_file = os.path.isfile(path)
+        what = "is a file" if is_file else "does not exist"
+        what = "holds no run" if path.is_dir() else what
         raise ValueError(
             f"{path} {what}. Give the directory that `substrax run` named, or "
             f"start a run with `substrax run EXPERIMENT --out {path}`."

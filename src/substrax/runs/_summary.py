@@ -110,6 +110,7 @@ def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
         "stopped": facts["stopped"],
         "error": facts.get("error"),
         "damaged_lines": lines.damaged,
+        "code_changes": facts.get("code_changes", []),
         "target": target,
         "seconds": round(sum(m["seconds"] for m in metrics), 3),
         "compile_seconds": round(sum(m["compile_seconds"] for m in metrics), 3),
@@ -178,11 +179,19 @@ def summary_lines(facts: Mapping[str, Any]) -> list[str]:
     if facts["damaged_lines"]:
         numbers = ", ".join(map(str, facts["damaged_lines"][:5]))
         lines.append(f"metrics.jsonl is damaged in line {numbers}, which is left out")
+    if facts["code_changes"]:
+        numbers = ", ".join(map(str, facts["code_changes"][:5]))
+        lines.append(f"the code of the fitness was changed before generation {numbers}")
     if facts["num_cached"]:
         lines.append(f"{facts['num_cached']} networks came from the cache")
     lines += [f"stuck? {sentence}" for sentence in facts["diagnosis"]]
     if best is None:
-        return [*lines, "There is no best network yet."]
+        why = (
+            "no evaluation has succeeded, every fitness was NaN or infinite"
+            if facts["generations"]
+            else "no generation was finished"
+        )
+        return [*lines, f"There is no best network yet: {why}."]
     line = f"best fitness {best['fitness']:.6g} in generation {best['generation']}"
     if facts["target"] is not None:
         verdict = "solved" if best["is_solved"] else "not solved"
