@@ -5,6 +5,7 @@ import errno
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
@@ -96,11 +97,21 @@ def is_temporary_of(name: str, names: re.Pattern[str]) -> bool:
 
 
 def refuse_links(paths: Iterable[Path]) -> None:
-    """Raises if one of these is a symbolic link: who writes there writes elsewhere."""
+    """Raises if one of these is a symbolic link: who writes there writes elsewhere; or
+    a pipe or a device, where whoever reads may wait for ever."""
     for path in paths:
-        if path.is_symlink():
+        try:
+            mode = os.lstat(path).st_mode
+        except OSError:
+            continue
+        if stat.S_ISLNK(mode):
             raise ValueError(
                 f"{path} is a symbolic link. A run reads and writes within its own "
                 "directory only: put what the link leads to in its place, or give the "
                 "directory itself another place (that may be a link)."
+            )
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise ValueError(
+                f"{path} is neither a file nor a folder, and nothing that a run makes. "
+                "Take it away."
             )

@@ -46,6 +46,8 @@ def test_networks_without_links_are_noticed_at_once() -> None:
     (sentence,) = diagnose([dataclasses.replace(RECORD, num_unlinked=100)])
     assert "100 % of the networks have no link" in sentence
     assert "x-locality" in sentence
+    (other,) = diagnose([dataclasses.replace(RECORD, num_unlinked=100)], "neat")
+    assert "delete_link_rate" in other and "variance_threshold" not in other
     assert diagnose([dataclasses.replace(RECORD, num_unlinked=50)]) == ()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import substrax as sx
 from substrax._files import remove_temporaries, replacing, write_atomically
 from substrax.evolution import (
     DamagedRunError,
@@ -17,9 +18,10 @@ from substrax.evolution import (
     check_memory,
     evolve,
 )
-from substrax.evolution._checks import checked_fitness
 from substrax.neat import NEAT, presets
+from substrax.problems import FunctionProblem, HostProblem, checked_fitness
 from substrax.report import write_report
+from substrax.substrate import Layout
 
 from .support import Problem, SumOfWeights, parts
 
@@ -392,6 +394,19 @@ def test_fitness_may_be_as_large_as_a_float(value):
 def test_what_is_no_fitness_is_told(value, said):
     with pytest.raises(ValueError, match=said):
         checked_fitness(value, 16)
+    door = HostProblem(lambda networks, key: value, Layout.spread(2, 1))
+    with pytest.raises(ValueError, match=said):
+        sx.evolve(door, method="neat", population=16, generations=1)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(1j, "gave complex64"), ("1.5", "gave str"), (None, "None"), (object(), "object")],
+)
+def test_what_is_no_fitness_in_jax_is_told(value, said):
+    door = FunctionProblem(lambda network, key: value, Layout.spread(2, 1))
+    with pytest.raises(ValueError, match=said):
+        sx.evolve(door, method="neat", population=16, generations=1)
 
 
 @pytest.mark.parametrize(
@@ -425,3 +440,59 @@ def test_a_population_beyond_the_memory_is_refused_by_name():
     )
     with pytest.raises(ValueError, match=r"population_size 1,073,741,824 .* TiB"):
         check_memory(NEAT(config))
+
+
+# ----------------------------------------------------------------- what is not there
+
+
+def test_checkpoints_that_are_gone_are_told(run):
+    """An empty folder is as bad as none: the run would begin anew without a word."""
+    before = everything(run.path)
+    for path in (run.path / "checkpoints").iterdir():
+        path.unlink()
+    with pytest.raises(DamagedRunError, match="are gone"):
+        finish(RunDirectory(run.path), generations=5)
+    kept = {n: c for n, c in before.items() if not n.startswith("checkpoints")}
+    assert everything(run.path) == kept
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+@pytest.mark.parametrize(
+    "name", ["metrics.jsonl", "best.json", "best.safetensors", "config.toml", ".lock"]
+)
+def test_pipes_are_refused(run, name):
+    """Whoever reads one waits for ever."""
+    (run.path / name).unlink(missing_ok=True)
+    os.mkfifo(run.path / name)
+    with pytest.raises(ValueError, match="neither a file nor a folder"):
+        RunDirectory(run.path)
+
+
+def test_no_half_of_a_checkpoint_stays_on_a_full_disk(tmp_path, monkeypatch):
+    from substrax.evolution import _checkpoint
+
+    real, full = _checkpoint.write_atomically, []
+
+    def write(path, content):
+        if path.suffix == ".json" and path.stem == "000002":
+            full.append(path)
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        real(path, content)
+
+    monkeypatch.setattr(_checkpoint, "write_atomically", write)
+    with pytest.raises(OSError, match="No space left"):
+        finish(tmp_path / "run")
+    assert full
+    run = RunDirectory(tmp_path / "run")
+    assert {p.stem for p in (run.path / "checkpoints").iterdir()} == {"000001"}
+    assert run.stop_reason() is StopReason.ERROR
+
+
+def test_memory_that_is_used_up_is_told_plainly(tmp_path):
+    def fitness(networks, key):
+        raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes.")
+
+    problem = HostProblem(fitness, Layout.spread(2, 1))
+    with pytest.raises(MemoryError, match="smaller population_size"):
+        sx.evolve(problem, method="neat", population=16, directory=tmp_path / "run")
+    assert "smaller population_size" in (RunDirectory(tmp_path / "run").error() or "")

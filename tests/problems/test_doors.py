@@ -327,5 +327,5 @@ def test_a_host_function_gets_all_networks_and_the_key() -> None:
 
 def test_a_host_function_must_give_one_number_for_each() -> None:
     problem = HostProblem(lambda networks, key: 1.0, LAYOUT)
-    with pytest.raises(ValueError, match=r"the shape \(\) for 5 networks; .* \(5,\)"):
+    with pytest.raises(ValueError, match=r"the shape \(\); .* each of the 5 networks"):
         problem.fitness(random_networks(3), key=KEY)

@@ -92,6 +92,19 @@ def test_bad_tables_are_told_in_a_sentence(tmp_path, change, settings, sentence)
         _ = Table(**{"path": str(path), **settings}).data
 
 
+@pytest.mark.parametrize("huge", ["1e400", "-1e400", "1e19"])
+def test_numbers_beyond_whole_ones_are_no_labels(tmp_path, huge):
+    path = tmp_path / "data.csv"
+    rows = "".join(f"{k},{huge if k == 2 else k % 2}\n" for k in range(20))
+    path.write_text(f"a,b\n{rows}")
+    table = Table(str(path), test_share=0.0)
+    if "400" in huge:
+        with pytest.raises(ValueError, match="is -?inf: networks"):
+            _ = table.data
+    else:
+        assert table.data.targets.max() > 1  # numbers, and no classes
+
+
 def test_rows_with_missing_values_may_be_dropped(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text(ROWS.replace("2.0,green", ",green").replace("25,pear", "NA,pear"))

@@ -43,7 +43,7 @@ def in_words(
         more = " ".join(getattr(error, "__notes__", ()))
         print(f"{name}: {what}. {more}".rstrip(), file=sys.stderr)
         return 1
-    except ImportError as error:
+    except (ImportError, MemoryError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -98,8 +98,14 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, state: Any) -> None:
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
     }
-    # written last: what has this file is complete
-    write_atomically(json_path, sealed(document))
+    try:
+        # written last: what has this file is complete
+        write_atomically(json_path, sealed(document))
+    except OSError:
+        # No half of a checkpoint stays on a disk that is full: there is room again to
+        # say why the run ended.
+        arrays_path.unlink(missing_ok=True)
+        raise
     prune(folder, checkpoint.generation)
 
 

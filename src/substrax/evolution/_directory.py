@@ -81,6 +81,7 @@ class RunDirectory:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._metrics = Metrics(self.path / METRICS)
+        self._has_checkpoint = False
         check_directory(self.path)
         if (self.path / CHECKPOINTS).is_dir():
             refuse_links(_checkpoint.ours(self.path / CHECKPOINTS))
@@ -305,6 +306,9 @@ class RunDirectory:
         """Keeps the state after `generation` generations, and the one before."""
         said = Checkpoint(generation, digest_of(settings), self._metrics.digest)
         _checkpoint.write_checkpoint(self.path / CHECKPOINTS, said, state)
+        if not self._has_checkpoint:
+            self._write_facts(has_checkpoint=True)
+            self._has_checkpoint = True
 
     def read_checkpoint(
         self, like: Callable[[], State]
@@ -320,7 +324,14 @@ class RunDirectory:
                 f"with the same result, use `substrax run {self.path / CONFIG} --out "
                 "NEW_DIRECTORY`; to go on, put the folder back."
             )
-        return _checkpoint.read_newest(folder, like)
+        found = _checkpoint.read_newest(folder, like)
+        if found is None and self.facts().get("has_checkpoint"):
+            raise DamagedRunError(
+                f"the checkpoints in {folder} are gone, and with them where the run "
+                "stood. To start anew, with the same result, use `substrax run "
+                f"{self.path / CONFIG} --out NEW_DIRECTORY`; to go on, put them back."
+            )
+        return found
 
     def prune_checkpoints(self, newest: int) -> None:
         """Removes damaged ones that are newer, and what a killed process left."""

@@ -20,11 +20,11 @@ from .._resources import Resources
 from ..decoders import AbstractDecoder, NetworkCache
 from ..neat import NEAT, NEATInfo, NEATState, tell_growing
 from ..network import describe
-from ..problems import AbstractProblem
+from ..problems import AbstractProblem, checked_fitness
 from ..runs import SCRATCH, GenerationRecord, StopReason, write_summary
 from ._best import Best
 from ._callbacks import Callback, Watch, check_callbacks, watching
-from ._checks import check_fits, check_limits, check_memory, checked_fitness
+from ._checks import check_fits, check_limits, check_memory
 from ._compile_clock import compile_seconds
 from ._compiler import Compiled
 from ._directory import RunDirectory
@@ -154,6 +154,12 @@ def evolve(
             raise
         run.summarise(result, directory)
         return result
+
+
+_NO_MEMORY = (
+    "the memory is used up. Choose a smaller population_size or a smaller depth, or "
+    "fewer samples or episodes at a time."
+)
 
 
 def _first_state(algorithm: NEAT, key: Key[Array, ""]) -> NEATState:
@@ -338,7 +344,12 @@ class _Run:
         """Runs on from a state, with callbacks that are told of it."""
         about = self.about(history, directory)
         with watching(self.callbacks, about) as watch:
-            watch.result = self.go(state, history, about, watch, checkpoint_every)
+            try:
+                watch.result = self.go(state, history, about, watch, checkpoint_every)
+            except Exception as error:
+                if "RESOURCE_EXHAUSTED" in str(error):  # as XLA has it
+                    raise MemoryError(_NO_MEMORY) from error
+                raise
         return watch.result
 
     def go(

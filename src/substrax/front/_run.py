@@ -120,7 +120,8 @@ class Run:
             ]
             lines += [f"{name}: {value:.6g}" for name, value in self.measures().items()]
         if not result.is_solved:
-            lines += [f"stuck? {sentence}" for sentence in diagnose(list(self.history))]
+            found = diagnose(self.history, experiment.method.name)
+            lines += [f"stuck? {sentence}" for sentence in found]
         if self.directory is not None:
             lines.append(f"directory: {self.directory}")
         return lines

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
+from .._types import brief
 from ..network import Networks, capacity_for, groups_of
 from ..substrate import Layout
 from ._base import (
@@ -83,7 +85,24 @@ def run_outcomes(
 @functools.lru_cache(maxsize=32)
 def _compiled(fn: NetworkFitness, num: int) -> Callable:
     # By function and number of networks, so that a run traces once for its shape.
-    return jax.jit(over_population(fn, num))
+    return jax.jit(over_population(functools.partial(_numbers_of, fn), num))
+
+
+def _numbers_of(fn: NetworkFitness, network: NetworkFunction, *args: Any) -> Any:
+    """What a function says, if it is made of numbers; told while it is traced."""
+    values = fn(network, *args)
+    for value in jax.tree.leaves(values):
+        try:
+            dtype = jnp.asarray(value).dtype
+        except (TypeError, ValueError):
+            dtype = None  # a text, or an object
+        kinds = (jnp.floating, jnp.integer, jnp.bool_)
+        if dtype is None or not any(jnp.issubdtype(dtype, kind) for kind in kinds):
+            what = type(value).__name__ if dtype is None else dtype
+            raise ValueError(
+                f"the fitness function gave {brief(what)}; it must give a number."
+            )
+    return values
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

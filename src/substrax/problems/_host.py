@@ -19,6 +19,7 @@ from ._base import (
     check_single,
     check_target,
 )
+from ._fitness import checked_fitness
 
 HostFitness = Callable[[Networks, Any], ArrayLike]
 """From a batch of networks and a key to one number for each."""
@@ -62,14 +63,7 @@ class HostProblem(AbstractProblem):
         resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         check_networks(self, networks)
-        values = np.asarray(self.fn(networks, key), np.float64)
-        if values.shape != (len(networks),):
-            raise ValueError(
-                f"the fitness function gave the shape {values.shape} for "
-                f"{len(networks)} networks; it must give one number for each, "
-                f"({len(networks)},)."
-            )
-        return values
+        return checked_fitness(self.fn(networks, key), len(networks))
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)

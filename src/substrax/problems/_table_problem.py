@@ -180,6 +180,8 @@ class Table(AbstractProblem):
 
 def _as_whole(answers: np.ndarray) -> np.ndarray:
     """Files do not tell whole numbers from others."""
-    if answers.dtype.kind == "f" and (answers == np.round(answers)).all():
-        return answers.astype(np.int64)
-    return answers
+    if answers.dtype.kind != "f":
+        return answers
+    # Beyond 2^53 floats are whole numbers by nature, infinity among them.
+    is_whole = (answers == np.round(answers)) & (np.abs(answers) < 2.0**53)
+    return answers.astype(np.int64) if is_whole.all() else answers

@@ -117,7 +117,8 @@ def _overview(run: Run, description: Description | None, shown: Pictures) -> str
         ]
     if not run.is_solved:
         history = [GenerationRecord.from_dict(line) for line in run.metrics]
-        parts += [note("Why the search is stuck:", s) for s in diagnose(history)]
+        found = diagnose(history, run.method)
+        parts += [note("Why the search is stuck:", sentence) for sentence in found]
     cards = _some(shown, "overview")
     if description is not None:
         if description.diagnosis and not run.is_solved:

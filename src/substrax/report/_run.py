@@ -74,6 +74,11 @@ class Run:
         return self.path.resolve().name
 
     @property
+    def method(self) -> str | None:
+        """The name of the method, if the run has a configuration."""
+        return None if self.experiment is None else self.experiment.method.name
+
+    @property
     def target(self) -> float | None:
         """The fitness that was enough, if the run had one."""
         target = None

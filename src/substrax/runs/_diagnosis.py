@@ -13,20 +13,23 @@ _SHRUNK = 0.7
 _MOST = 0.95
 
 
-def diagnose(history: Sequence[GenerationRecord]) -> tuple[str, ...]:
-    """Sentences about a run that has not been solved; none if nothing is wrong.
+def diagnose(
+    history: Sequence[GenerationRecord], method: str | None = None
+) -> tuple[str, ...]:
+    """Sentences about a run that has not been solved; none if nothing is wrong. What
+    helps depends on the method.
 
     Looked at are the last generations: whether networks do anything, whether all have
     the same fitness, whether genomes shrink, whether one species is left.
     """
     if not history:
         return ()
-    found = [*_networks(history[-5:])]
+    found = [*_networks(history[-5:], method)]
     recent = history[-WINDOW:]
     if len(recent) < WINDOW:
         return tuple(found)
     if not found:
-        found += _fitness(recent)
+        found += _fitness(recent, method)
     since = _since_improved(history)
     if since >= WINDOW:
         found += _species(recent)
@@ -34,7 +37,7 @@ def diagnose(history: Sequence[GenerationRecord]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _networks(recent: Sequence[GenerationRecord]) -> list[str]:
+def _networks(recent: Sequence[GenerationRecord], method: str | None) -> list[str]:
     """Networks without links."""
     total = sum(sum(s["size"] for s in r.species_size) for r in recent)
     unlinked = sum(r.num_unlinked for r in recent)
@@ -42,21 +45,34 @@ def _networks(recent: Sequence[GenerationRecord]) -> list[str]:
         return []
     return [
         f"{100 * unlinked / total:.0f} % of the networks have no link at all, so there "
-        "is nothing to select. Lower method.weight_threshold or "
-        "method.variance_threshold; with the output leo, start from a CPPN that lets "
-        "links through (start.genome x-locality)."
+        f"is nothing to select. {_LINKS.get(method, _LINKS[None])}"
     ]
 
 
-def _fitness(recent: Sequence[GenerationRecord]) -> list[str]:
+_LINKS = {
+    "neat": "Lower neat.mutation.delete_link_rate, raise neat.mutation.add_link_rate, "
+    "or start with links (neat.initial_connection full).",
+    "hyperneat": "Lower method.weight_threshold or raise method.max_weight; with the "
+    "output leo, start from a CPPN that lets links through (start.genome x-locality).",
+    None: "Lower method.weight_threshold or method.variance_threshold, or raise "
+    "method.initial_depth; with the output leo, start from a CPPN that lets links "
+    "through (start.genome x-locality).",
+}
+"""What gives networks links, by method."""
+
+
+def _fitness(recent: Sequence[GenerationRecord], method: str | None) -> list[str]:
     """Fitness that is the same for all."""
+    biases = (
+        "" if method == "neat" else "give nodes biases (method.outputs weight,bias), "
+    )
     if any(r.fitness_spread is None or r.fitness_spread > 0 for r in recent):
         return []
     return [
         f"for {len(recent)} generations all networks have had the same fitness, so "
         "there is nothing to select: their outputs are constant, or the fitness does "
-        "not depend on them. Look at the best network's diagnosis, give nodes biases "
-        "(method.outputs weight,bias), or use a fitness with more steps."
+        f"not depend on them. Look at the best network's diagnosis, {biases}or use a "
+        "fitness with more steps."
     ]
 
 

@@ -116,7 +116,7 @@ def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
         "compile_seconds": round(sum(m["compile_seconds"] for m in metrics), 3),
         "num_cached": sum(m.get("num_cached", 0) for m in metrics),
         "best": best,
-        "diagnosis": list(diagnose(history)),
+        "diagnosis": list(diagnose(history, config["method"]["name"])),
     }
 
 
