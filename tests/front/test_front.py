@@ -231,3 +231,32 @@ def test_progress_is_lines_where_it_is_asked_for(capsys):
     assert "generation    best" in capsys.readouterr().out
     evolve("xor")
     assert capsys.readouterr().out == ""
+
+
+def test_runs_start_from_genomes_that_are_at_hand():
+    first = evolve("xor")
+    data = {
+        "nodes": ["h tanh 0.5"],
+        "links": ["in0 -> h 1.0", "h -> out0 -1.0"],
+    }
+    starts = [first, first.best_genome, data]
+    for start in starts:
+        run = evolve("xor", start_from=start)
+        assert run.experiment.start.genome == "given"
+        assert run.experiment.start.links
+        again = sx.evolve(run.experiment)
+        assert again.best_fitness == run.best_fitness
+    with pytest.raises(ValueError, match="give the name of a seed"):
+        evolve("xor", start_from=3)
+
+
+def test_room_for_genomes_may_change_within_a_run(tmp_path):
+    """It changes no result, neither at the start nor later."""
+    whole = evolve("xor", generations=6, target=2.0)
+    evolve("xor", generations=3, target=2.0, directory=tmp_path / "run")
+    more = sx.resume(
+        tmp_path / "run", generations=6, max_nodes=40, max_links=50, max_species=9
+    )
+    assert [r.best_fitness for r in more.history] == [
+        r.best_fitness for r in whole.history
+    ]

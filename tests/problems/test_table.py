@@ -99,7 +99,7 @@ def test_numbers_beyond_whole_ones_are_no_labels(tmp_path, huge):
     path.write_text(f"a,b\n{rows}")
     table = Table(str(path), test_share=0.0)
     if "400" in huge:
-        with pytest.raises(ValueError, match="is -?inf: networks"):
+        with pytest.raises(ValueError, match=r"is -?inf: networks"):
             _ = table.data
     else:
         assert table.data.targets.max() > 1  # numbers, and no classes

@@ -22,7 +22,7 @@ from ..evolution import (
 )
 from ..experiments import is_own, read_experiment
 from ..methods import METHODS, AbstractMethod
-from ..neat import NEAT, GenomeData, NEATConfig
+from ..neat import NEAT, Genome, GenomeData, NEATConfig
 from ..problems import PROBLEMS, AbstractProblem, ArrayProblem, arrays_pieces
 from ..runs import read_config
 from ..settings import (
@@ -39,7 +39,12 @@ from ._own import ARRAYS, absolute, named, own_problem, suggestions
 from ._run import CHANGEABLE, RunSettings
 from ._start import StartSettings, given_settings, is_place, read_file
 
-_WITHOUT_EFFECT = ("method.strategy",)
+_WITHOUT_EFFECT = (
+    "method.strategy",
+    "neat.max_nodes",
+    "neat.max_links",
+    "neat.max_species",
+)
 """Settings that decide about time and memory, never about results."""
 
 
@@ -175,6 +180,14 @@ class Experiment:
         values = dataclasses.asdict(method)  # type: ignore[call-overload]
         settings = {f"method.{name}": value for name, value in values.items()}
         return self.with_settings({"method.name": method.name, **settings})
+
+    def with_start(self, genome: Genome | GenomeData, origin: str) -> "Experiment":
+        """The same, starting from a genome; `origin` says where that is from."""
+        if isinstance(genome, Genome):
+            decoder = self.build().decoder
+            names = decoder.genome_inputs, decoder.genome_outputs
+            genome = GenomeData.of(genome, *names)
+        return self.with_settings(given_settings(genome, origin))
 
     def with_data(self) -> tuple["Experiment", Iterator[Piece] | None]:
         """The same for a run directory that has the data set in it, and its content;

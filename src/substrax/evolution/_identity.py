@@ -17,7 +17,13 @@ from ..decoders import AbstractDecoder
 from ..neat import NEAT
 from ..problems import AbstractProblem
 
-_WITHOUT_EFFECT = ("decoder.strategy",)
+_WITHOUT_EFFECT = (
+    "decoder.strategy",
+    # room, which grows where there is too little
+    "neat.max_nodes",
+    "neat.max_links",
+    "neat.max_species",
+)
 """Settings that decide about time and memory, never about results."""
 
 

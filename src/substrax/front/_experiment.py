@@ -7,8 +7,10 @@ from typing import Any
 from .._types import shown
 from ..config import Experiment, load_experiment, two_arguments
 from ..methods import AbstractMethod
+from ..neat import Genome, GenomeData
 from ..problems import AbstractProblem, FunctionProblem, data_problem
 from ..substrate import Layout
+from ._run import Run
 
 
 def as_experiment(
@@ -22,7 +24,45 @@ def as_experiment(
     experiment = _of_problem(problem, inputs, outputs, settings.get("target"))
     if method is not None:
         experiment = experiment.with_method(method)
-    return experiment.with_settings(settings)
+    settings = {
+        name: os.fspath(value) if isinstance(value, os.PathLike) else value
+        for name, value in settings.items()
+    }
+    given = [name for name in _START if _is_genome(settings.get(name))]
+    start = settings.pop(given[0]) if given else None
+    experiment = experiment.with_settings(settings)
+    return experiment if start is None else _started(experiment, start)
+
+
+_START = ("start_from", "start.genome")
+
+
+def _is_genome(start: Any) -> bool:
+    """Names and paths are settings like others."""
+    return start is not None and not isinstance(start, str)
+
+
+def _started(experiment: Experiment, start: Any) -> Experiment:
+    """The experiment with a first population made of a genome that is at hand."""
+    origin = "given in Python"
+    if isinstance(start, Run):
+        origin = f"the best of {start.experiment.problem.name}"
+        if start.best_genome is None:
+            raise ValueError("start_from is a run that has found no genome yet.")
+        # Of another experiment, perhaps, whose genomes have other inputs.
+        decoder = start.experiment.build().decoder
+        names = decoder.genome_inputs, decoder.genome_outputs
+        start = GenomeData.of(start.best_genome, *names)
+    elif isinstance(start, Mapping):
+        start = GenomeData.read(start.get("nodes", ()), start.get("links", ()))
+    if not isinstance(start, Genome | GenomeData):
+        raise ValueError(
+            f"start_from is {shown(start)}; give the name of a seed, a file, the "
+            "directory of a run, a run, a Genome (a neat-python genome becomes one by "
+            "substrax.neat.genome_from_neat_python), GenomeData, or nodes and links in "
+            "a dictionary."
+        )
+    return experiment.with_start(start, origin)
 
 
 def _of_problem(
