@@ -13,6 +13,7 @@ _NO_PROSE = ("|", "#", "!", "<")
 _HELD = "\0"
 _LOOKS_LIKE_AN_ITEM = re.compile(r" (?=(?:[-+*>|]|#+|\d+[.)]) )")
 """A space before what would mean something else at the beginning of a line."""
+_CODE = re.compile(r"`[^`]{,60}`")
 
 
 def wrapped(page: str) -> str:
@@ -37,6 +38,10 @@ def _lines(page: str) -> Iterator[str]:
     yield from _filled(paragraph)
 
 
+def _held(code: re.Match[str]) -> str:
+    return code[0].replace(" ", _HELD)
+
+
 def _filled(paragraph: list[str]) -> list[str]:
     if not paragraph:
         return []
@@ -44,7 +49,7 @@ def _filled(paragraph: list[str]) -> list[str]:
     begin = item[0] if item else ""
     text = " ".join(line.strip() for line in paragraph).removeprefix(begin)
     lines = textwrap.wrap(
-        _LOOKS_LIKE_AN_ITEM.sub(_HELD, text),
+        _CODE.sub(_held, _LOOKS_LIKE_AN_ITEM.sub(_HELD, text)),
         WIDTH,
         initial_indent=begin,
         subsequent_indent=" " * len(begin),
