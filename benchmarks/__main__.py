@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from paper.requirements import require
+from paper.wrap import wrapped
 from substrax._files import write_atomically
 from substrax.cli import in_words
 from substrax.sweeps import Table, machine_facts, machine_lines
@@ -215,7 +216,7 @@ def _page(command: str, facts: dict[str, Any], sheets: dict[str, Any]) -> str:
         if sheet["status"] and sheet["tables"]:
             last = "\n".join(sheet["text"].rstrip().splitlines()[-_LAST_LINES:])
             parts.append(f"The last that it printed:\n\n```\n{last}\n```")
-    return "\n\n".join(parts) + "\n"
+    return wrapped("\n\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from .published import paper_numbers
 from .requirements import has_pureples
 from .results import Results, write_data
 from .schedule import Outcome, at_a_time
+from .wrap import wrapped
 
 PAGES: dict[str, Callable[[Results], Page]] = {
     "rates": rates_page,
@@ -75,7 +76,7 @@ def publish(
     ]
     text = "\n\n".join(part for part in parts if part) + "\n"
     path = stem.with_name(f"{stem.name}.md")
-    write_atomically(path, text)
+    write_atomically(path, wrapped(text))
     return path
 
 

@@ -11,6 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.pages import PAGES, python_of
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 
@@ -39,24 +41,20 @@ def test_the_loop_by_hand_solves_xor():
     assert load("ask_and_tell").main(seed=0, population=500, generations=300) > 3.9
 
 
-def python_blocks(document: Path) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", document.read_text(), re.S | re.M)
-
-
 # tests/trackers runs the page on tracking, in a folder of its own
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-DOCUMENTS.remove(ROOT / "docs" / "tracking.md")
+DOCUMENTS = [page for page in PAGES if page.name != "tracking.md" and python_of(page)]
 
 
 @pytest.mark.parametrize(
-    "document",
-    [document for document in DOCUMENTS if python_blocks(document)],
-    ids=lambda path: str(path.relative_to(ROOT)),
+    "document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT))
 )
 def test_python_in_documents_runs(document, capsys, tmp_path, monkeypatch):
     """The blocks of one document are one program, run from top to bottom."""
-    # some of them save what they made, some read an example's file
+    # some of them save what they made, some read an example's file, some that of a
+    # person who comes from neat-python
     (tmp_path / "examples").symlink_to(EXAMPLES)
+    (tmp_path / "config-feedforward").symlink_to(EXAMPLES / "neat_python_xor.ini")
     monkeypatch.chdir(tmp_path)
-    exec(compile("\n".join(python_blocks(document)), str(document), "exec"), {})
+    program = compile(python_of(document), str(document), "exec")
+    exec(program, {"__name__": "__main__"})
     capsys.readouterr()

@@ -1,6 +1,7 @@
 """What holds for the project as a whole: packaging, imports, strictness, documents."""
 
 import importlib.metadata
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,12 @@ def test_all_places_name_the_same_version():
 
     version = importlib.metadata.version("substrax")
     assert substrax.__version__ == version
-    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {version}\n" in citation
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    released = re.search(r"^## ([\d.]+) - ([\d-]+)$", changelog, re.M)
+    assert released is not None and released[1] == version
+    assert f"\ndate-released: {released[2]}\n" in citation
 
 
 def test_package_is_typed_and_licensed():

@@ -127,8 +127,8 @@ print(model)
 print(model([1, 0]))
 
 # %% [markdown]
-# A run can be saved as a whole, too: give it a directory. It then survives a crash (`sx.resume` goes
-# on where it was) and can have a report, which is one page of HTML with all the pictures.
+# A run can be saved as a whole, too: give it a directory. It then survives a crash (`sx.resume`
+# continues it) and can have a report, which is one page of HTML with all the pictures.
 
 # %%
 saved = sx.evolve(

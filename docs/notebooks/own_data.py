@@ -74,9 +74,9 @@ run = sx.evolve(problem, method="neat", population=150, generations=30, seed=0)
 run
 
 # %% [markdown]
-# The last lines are measures: `accuracy` is the share of training points that are answered rightly,
-# `test_accuracy` that of the test. The best network is a model that takes points as they are and
-# answers with your labels:
+# The last lines are measures: `accuracy` is the share of training points that are answered
+# correctly, `test_accuracy` that of the test points. The best network is a model that takes points
+# as they are and answers with your labels:
 
 # %%
 run.best.predict([[0.0, 1.0], [1.0, -0.5]])

@@ -43,7 +43,7 @@ def swing(angle, speed, motor):
 # %% [markdown]
 # ## The fitness
 #
-# Sixteen pendulums start at different angles with different speeds, drawn anew in each generation.
+# Sixteen pendulums start at different angles with different speeds, drawn again in each generation.
 # `network.step` shows the network what there is to see and returns what it answers, together with
 # its memory, which you pass on. `lax.scan` repeats that. The fitness is 1 for a pendulum that is
 # upright all the time and 0 for one that hangs down.
@@ -149,7 +149,7 @@ panels[0].set_ylabel("angle in degrees")
 plt.show()
 
 # %% [markdown]
-# A network that only sees the angle pushes back too late, and the pendulum swings for ever. One that
+# A network that only sees the angle pushes back too late, and the pendulum swings forever. One that
 # remembers can tell where the pendulum is going, and stops it.
 #
 # ## How it learned

@@ -13,6 +13,7 @@ from paper.page_solved import compared
 from paper.plan import Task, load_plan
 from paper.publish import publish
 from paper.schedule import Outcome
+from paper.wrap import wrapped
 from substrax.sweeps import rate
 
 NAMES = ("figure2", "positions", "table3", "table4", "table5", "table6", "table7")
@@ -76,6 +77,13 @@ def figures_are_quick(request, monkeypatch):
     """Drawing takes seconds; one test does it."""
     if "drawn" not in request.node.name:
         monkeypatch.setattr("paper.publish.write_figure", lambda *_: [])
+
+
+@pytest.fixture(autouse=True)
+def sentences_are_lines(request, monkeypatch):
+    """So that they can be looked for; one test wraps them."""
+    if "wrapped" not in request.node.name:
+        monkeypatch.setattr("paper.publish.wrapped", lambda page: page)
 
 
 def page_of(name: str, out, *, failures=None, change=None, keep=None, **plan):
@@ -301,3 +309,20 @@ def test_compile_times_stand_beside_the_papers(tmp_path):
     text = page_of("table4", tmp_path, change=slow)
     assert "D = 4, emr, frontier, compiling: 12.50 s here, 12 s on the paper's" in text
     assert "D = 7, emr, frontier, compiling" not in text
+
+
+def test_prose_is_wrapped_and_tables_are_not(tmp_path):
+    text = page_of("table4", tmp_path)
+    prose = [x for x in text.splitlines() if not x.startswith(("|", "!"))]
+    assert 90 < max(len(line) for line in prose) <= 100
+    assert max(len(line) for line in text.splitlines()) > 100
+    assert wrapped(text) == text
+
+
+def test_wrapping_changes_no_words_and_makes_no_lists():
+    code = ["", "```", "x " * 99, "```"]
+    page = "\n".join(["- " + "word " * 19 + "mn - 1 of 2. a grid", *code])
+    first, second, *rest = wrapped(page).splitlines()
+    assert first == "- " + "word " * 18 + "word"
+    assert second == "  mn - 1 of 2. a grid"
+    assert rest == code

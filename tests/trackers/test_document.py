@@ -1,11 +1,12 @@
 """Every recipe of the page on tracking runs, in a folder of its own."""
 
 import importlib.util
-import re
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.pages import python_of
 
 from .fakes import Mlflow, Wandb
 
@@ -21,8 +22,7 @@ def test_the_recipes_run(tmp_path, monkeypatch, capsys):
         if importlib.util.find_spec(name) is None:
             monkeypatch.setitem(sys.modules, name, fake())
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.S | re.M)
-    exec(compile("\n".join(blocks), str(DOCUMENT), "exec"), {})
+    exec(compile(python_of(DOCUMENT), str(DOCUMENT), "exec"), {})
     assert "species 0: " in capsys.readouterr().out
     for path in (
         "best-10.safetensors",

@@ -34,7 +34,7 @@ class Panel(AbstractProblem):
     scores how likely the answer is yes.
 
     **Fitness** on the training periods is the area under the ROC curve (`score="auc"`),
-    which asks only that firms are ordered rightly, or 1 minus the mean squared error
+    which asks only for the right order of firms, or 1 minus the mean squared error
     (`score="squared"`), which asks for probabilities.
 
     **Solved**: never; there is noise. The target is 1, so that runs end by their

@@ -22,16 +22,16 @@ from ._table import read_columns
 
 @dataclasses.dataclass(frozen=True)
 class Table(AbstractProblem):
-    """A table of your own, a CSV or Parquet file: foretell one column from the others.
+    """A table of your own, a CSV or Parquet file: predict one column from the others.
 
-    Columns of numbers are brought to mean 0 and deviation 1, columns of texts become a
-    column of 0 and 1 for each of their labels, and there is a bias. If the answers are
-    texts, or few different whole numbers, they are labels, and networks have an output
-    for each (one for two); otherwise they are numbers. Some rows are held back as a
-    test.
+    Columns of numbers are scaled to mean 0 and deviation 1, a column of text becomes a
+    column of 0s and 1s for each of its labels, and there is a bias. If the answers are
+    text, or only a few different whole numbers, they are labels, and networks have an
+    output for each (one for two); otherwise they are numbers. Some rows are held back
+    as a test.
 
     **Fitness** on the other rows is 1 minus the mean squared error; of numbers, in
-    units of their variance, so that 0 is what their mean would reach.
+    units of their variance, so that always answering with their mean gives 0.
 
     **Solved**: never, unless you set `target`. Compare `measures`: those of the rows
     held back begin with `test_`.
@@ -42,8 +42,8 @@ class Table(AbstractProblem):
     **Arguments:**
 
     - `path`: the file. The first line of a CSV names the columns.
-    - `target_column`: what is to be foretold; left out, the last column.
-    - `feature_columns`: what to foretell it from; left out, all others.
+    - `target_column`: the column to predict; left out, the last one.
+    - `feature_columns`: what to predict it from; left out, all others.
     - `is_classification`: whether the answers are labels, if that is not plain to see.
     - `missing`: `error`, or `drop` rows in which a value is missing.
     - `test_share`: the share of rows that are held back; 0 for none.
