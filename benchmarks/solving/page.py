@@ -3,6 +3,8 @@
 import io
 import json
 import statistics
+import textwrap
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +21,16 @@ from .cells import (
     jobs_of,
     results_by_arm,
 )
+from .curves import draw_curves
 from .depth import draw, section
 from .runs import Job
 
 INTRODUCTION = """\
 # Solving
 
-How often problems of the literature are solved, by the experiments of this package as
-they are (`substrax run NAME`) unless a row says otherwise, beside peers with the same
-population and the same number of generations.
+How often problems of the literature are solved, by the experiments of this package
+(`substrax run NAME`), beside peers with the same population and the same number of
+generations. What a row sets that the experiment does not is said below its table.
 
 ```sh
 python -m benchmarks.solving --page docs/results/solving.md
@@ -59,6 +62,12 @@ def _median(values: list[float], form: str) -> str:
     return format(statistics.median(values), form) if values else ""
 
 
+def measured(results: list[dict[str, Any]], name: str) -> list[float]:
+    """A measure of all runs that have it; those of peers have none."""
+    values = (result.get("measures", {}).get(name) for result in results)
+    return [value for value in values if value is not None]
+
+
 def row(cell: Cell, arm: Arm, results: list[dict[str, Any]]) -> str:
     solved = [r for r in results if is_solved(cell, r)]
     share = rate(len(solved), len(results))
@@ -70,10 +79,7 @@ def row(cell: Cell, arm: Arm, results: list[dict[str, Any]]) -> str:
         _median([r["generations"] - 1 for r in solved], ",.0f"),
         _median([r["evaluations"] for r in solved], ",.0f"),
         _median([r["best"] for r in results], ".4f"),
-        *(
-            _median([r["measures"][name] for r in results if "measures" in r], ".3g")
-            for name in cell.measures
-        ),
+        *(_median(measured(results, name), ".3g") for name in cell.measures),
         _median(seconds, ".1f") + " s",
     ]
     return "| " + " | ".join(parts) + " |"
@@ -97,10 +103,50 @@ def table(name: str, done: Results) -> str | None:
         "| --- " * len(heads) + "|",
         *rows,
     ]
-    if cell.note:
-        lines += ["", cell.note]
+    more = [_settings(cell, found), _failures(cell, found), cell.note]
+    for text in filter(None, more):
+        lines += ["", *textwrap.wrap(text, 100, break_on_hyphens=False)]
     return "\n".join(lines)
 
+
+def _settings(cell: Cell, found: dict[str, Any]) -> str:
+    """What rows set besides their method."""
+    rows = []
+    for arm in cell.arms:
+        settings = dict(arm.work["settings"])
+        if arm.name not in found or "peer" in arm.work:
+            continue
+        settings.pop("method", None)
+        words = [f"{key} {_plain(value)}" for key, value in settings.items()]
+        if words:
+            rows.append(f"{arm.name}: `{'`, `'.join(words)}`")
+    return f"Set besides: {'; '.join(rows)}." if rows else ""
+
+
+def _plain(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+
+
+def _failures(cell: Cell, found: dict[str, Any]) -> str:
+    """Where the runs ended that failed."""
+    if cell.failures is None:
+        return ""
+    rows = []
+    for arm in cell.arms:
+        failed = [r for r in found.get(arm.name, []) if not is_solved(cell, r)]
+        counts = Counter(f"{v:.3g}" for v in measured(failed, cell.failures))
+        if counts:
+            words = [f"{value} ({num})" for value, num in counts.most_common()]
+            rows.append(f"{arm.name}: {', '.join(words)}")
+    name = cell.failures
+    return f"The {name} of runs that failed: {'; '.join(rows)}." if rows else ""
+
+
+CURVES = {
+    "retina": "Share of runs that have solved the retina by generation, seeded",
+    "retina-unseeded": "Share of runs that have solved the retina by generation",
+}
+"""Tables with a figure below them, and what it shows."""
 
 DEPTH = """\
 ## What depth buys
@@ -113,7 +159,13 @@ fitness, and the median time."""
 def page(done: Results, path: Path) -> str:
     """The text; figures are written beside `path`."""
     parts = [INTRODUCTION, "; ".join(machine_lines(machine_facts())) + "."]
-    parts += [text for name in CELLS if (text := table(name, done))]
+    for name in CELLS:
+        if text := table(name, done):
+            parts.append(text)
+            if name in CURVES:
+                stem = path.with_name(f"{path.stem}-{name}")
+                draw_curves(name, done, stem)
+                parts.append(f"![{CURVES[name]}]({stem.name}.svg)")
     depths = section(done)
     if depths is not None:
         stem = path.with_name(f"{path.stem}-depth")
