@@ -202,7 +202,8 @@ class SpeciationConfig(eqx.Module):
     genomes have fewer than `small_genome_size` genes (0: always divide). With
     `"neat_python"`, its own distance: nodes count too, and `excess_coefficient` is
     not used. `target_num_species` above 0 moves the threshold by `threshold_step`
-    each generation, within `threshold_min` and `threshold_max`.
+    each generation, within `threshold_min` and `threshold_max` (the "dynamic
+    compatibility threshold" of Stanley's later programs; the paper has a fixed one).
     """
 
     compatibility_threshold: float = 3.0
@@ -248,8 +249,9 @@ class ReproductionConfig(eqx.Module):
     `min_parents`. `elitism`: best members copied unchanged, in species of at least
     `elitism_min_size` members (the paper: the champion, in species of more than
     five). `max_stagnation`: generations without improvement of `species_fitness`
-    after which a species dies, except the best `species_elitism` ones; 0 turns it off.
-    The best species is spared in any case, so `species_elitism=0` means 1.
+    after which a species dies, except the best `species_elitism` ones, as neat-python
+    has them; 0 turns it off. The best species is spared in any case, so
+    `species_elitism=0` means 1.
     `population_stagnation`: generations without improvement of the whole population
     after which only the best `population_stagnation_species` species reproduce, once;
     then as many generations pass before it happens again; 0 turns it off.
