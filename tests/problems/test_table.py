@@ -119,6 +119,7 @@ def test_a_table_is_run_shown_and_used(csv, tmp_path, capsys):
     path = tmp_path / "run"
     words = ["run", "table", "--path", csv, "--target-column", "kind"]
     words += ["--population", "16", "--generations", "2", "--out", str(path)]
+    words += ["--test-share", "0.2"]
     assert main(words) == 0
     assert "test_accuracy" in capsys.readouterr().out
     assert main(["resume", str(path), "--generations", "3"]) == 0
@@ -126,9 +127,11 @@ def test_a_table_is_run_shown_and_used(csv, tmp_path, capsys):
     rows = [[1.0, "red", 10], [2.5, "yellow", 24]]
     assert set(model.predict(rows)) <= {"apple", "pear"}
     assert model(rows[0]).shape == (1,)
-    with pytest.raises(ValueError, match="column 1 has 'blue'; this model knows"):
+    assert model.feature_names == ["size", "colour", "weight"]
+    assert model.classes == ["apple", "pear"]
+    with pytest.raises(ValueError, match="column 'colour' has 'blue'; this model know"):
         model([[1.0, "blue", 10]])
-    with pytest.raises(ValueError, match="column 0 must hold numbers"):
+    with pytest.raises(ValueError, match="column 'size' must hold numbers"):
         model([["much", "red", 10]])
     with pytest.raises(ValueError, match="labels, which JAX's arrays cannot hold"):
         model(jax.numpy.ones((2, 3)))

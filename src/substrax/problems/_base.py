@@ -67,6 +67,10 @@ class AbstractProblem(abc.ABC):
         """Inputs and what should come out, a row each, if the problem is a data set."""
         return None
 
+    def test_samples(self) -> "tuple[np.ndarray, np.ndarray] | None":
+        """The same of those that evolution does not see, if there are any."""
+        return None
+
     def data_digest(self) -> dict[str, str]:
         """What a fitness depends on that the fields do not tell, such as the content of
         a file: digests by name. A run is not continued when they have changed."""

@@ -16,6 +16,7 @@ from ..substrate import Layout
 from ._arrays import ArrayProblem
 from ._base import AbstractProblem, check_positive
 from ._data import data_problem
+from ._held_back import check_test_share
 from ._preparation import Preparation
 from ._table import read_columns
 
@@ -46,7 +47,8 @@ class Table(AbstractProblem):
     - `feature_columns`: what to foretell it from; left out, all others.
     - `is_classification`: whether the answers are labels, if that is not plain to see.
     - `missing`: `error`, or `drop` rows in which a value is missing.
-    - `test_share`: the share of rows that are held back; 0 for none.
+    - `test_share`: the share of the rows that is held back: 0 for none; left out, a
+      fifth, or none of fewer than 20 rows. Each label has its share.
     - `split_seed`: other seeds hold back other rows.
     - `samples_per_generation`, `chunk_size`: as in `ArrayProblem`.
     """
@@ -56,7 +58,7 @@ class Table(AbstractProblem):
     feature_columns: tuple[str, ...] | None = None
     is_classification: bool | None = None
     missing: str = chosen("error", ("error", "drop"))
-    test_share: float = 0.2
+    test_share: float | None = None
     split_seed: int = 0
     samples_per_generation: int | None = None
     chunk_size: int = 16_384
@@ -71,8 +73,7 @@ class Table(AbstractProblem):
                 'say which table: path = "data.csv" (--path data.csv), a CSV or '
                 "Parquet file, and target_column if it is not the last."
             )
-        if not 0 <= self.test_share < 1:
-            raise ValueError(f"test_share must be in [0, 1), not {self.test_share}.")
+        check_test_share(self.test_share)
         check_positive("chunk_size", self.chunk_size)
         if self.samples_per_generation is not None:
             check_positive("samples_per_generation", self.samples_per_generation)
@@ -106,18 +107,16 @@ class Table(AbstractProblem):
         if all(used[name].dtype.kind == "f" for name in names):
             X = X.astype(np.float64)
         y = _as_whole(used[answer][kept])
-        order = np.random.default_rng(self.split_seed).permutation(len(y))
-        num_test = round(self.test_share * len(y))
-        test, train = np.sort(order[:num_test]), np.sort(order[num_test:])
         if self.is_classification and y.dtype.kind == "f":
             y = y.astype(str)
-        has_test = num_test > 0
         return data_problem(
-            X[train],
-            y[train],
-            X_test=X[test] if has_test else None,
-            y_test=y[test] if has_test else None,
+            X,
+            y,
+            test_share=self.test_share,
+            split_seed=self.split_seed,
             is_classification=self.is_classification,
+            feature_names=names,
+            target_names=(answer,),
             samples_per_generation=self.samples_per_generation,
             chunk_size=self.chunk_size,
             name=self.name,
@@ -173,6 +172,9 @@ class Table(AbstractProblem):
 
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
         return self.data.samples()
+
+    def test_samples(self) -> tuple[np.ndarray, np.ndarray] | None:
+        return self.data.test_samples()
 
     def measures(self, network: Networks) -> dict[str, float]:
         return self.data.measures(network)
