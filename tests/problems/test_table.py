@@ -42,7 +42,7 @@ def test_texts_become_columns_of_labels_and_answers_become_classes(csv):
     assert problem.suggested == {"output_activation": "sigmoid"}
 
 
-def test_numbers_are_foretold_as_numbers(csv):
+def test_numbers_are_predicted_as_numbers(csv):
     problem = Table(csv, "size", test_share=0.0)
     assert problem.preparation.classes is None
     assert problem.suggested == {"output_activation": "identity"}
@@ -77,9 +77,10 @@ def test_parquet_says_the_same_as_csv(csv, tmp_path):
 @pytest.mark.parametrize(
     ("change", "settings", "sentence"),
     [
-        (("red", ""), {}, "row 1 of .* has no 'colour', as 4 rows have not.*drop"),
+        (("red", ""), {}, "4 rows of .* have no 'colour'; the first .* is row 1.*drop"),
+        (("1.5,red", "1.5,"), {}, r"row 3 of .* has no 'colour'\. Fill it in, leave"),
         (("", ""), {"target_column": "knd"}, "no column 'knd' .did you mean 'kind'"),
-        (("", ""), {"feature_columns": ("size", "kind")}, "is to be foretold"),
+        (("", ""), {"feature_columns": ("size", "kind")}, "is to be predicted"),
         (("", ""), {"test_share": 1.0}, r"test_share must be in \[0, 1\)"),
         (("pear", "apple"), {}, "all labels are 'apple'"),
         (("\n", ",1\n"), {"path": "x.txt"}, "there is no file x.txt"),

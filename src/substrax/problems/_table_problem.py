@@ -23,7 +23,7 @@ from ._table import read_columns
 
 @dataclasses.dataclass(frozen=True)
 class Table(AbstractProblem):
-    """A table of your own, a CSV or Parquet file: foretell one column from the others.
+    """A table of your own, a CSV or Parquet file: predict one column from the others.
 
     Columns of numbers are brought to mean 0 and deviation 1, columns of texts become a
     column of 0 and 1 for each of their labels, and there is a bias. If the answers are
@@ -43,8 +43,8 @@ class Table(AbstractProblem):
     **Arguments:**
 
     - `path`: the file. The first line of a CSV names the columns.
-    - `target_column`: what is to be foretold; left out, the last column.
-    - `feature_columns`: what to foretell it from; left out, all others.
+    - `target_column`: what is to be predicted; left out, the last column.
+    - `feature_columns`: what to predict it from; left out, all others.
     - `is_classification`: whether the answers are labels, if that is not plain to see.
     - `missing`: `error`, or `drop` rows in which a value is missing.
     - `test_share`: the share of the rows that is held back: 0 for none; left out, a
@@ -98,7 +98,7 @@ class Table(AbstractProblem):
             )
         if answer in names:
             raise ValueError(
-                f"{shown(answer)} is to be foretold, so it cannot be one of "
+                f"{shown(answer)} is to be predicted, so it cannot be one of "
                 "feature_columns."
             )
         used = {name: columns[name] for name in (answer, *names)}
@@ -135,11 +135,17 @@ class Table(AbstractProblem):
             return kept
         for name, column in is_missing.items():
             if column.any():
+                row, num = int(np.flatnonzero(column)[0]) + 1, int(column.sum())
+                lacking = (
+                    f"row {row} of {self.path} has no {shown(name)}"
+                    if num == 1
+                    else f"{num} rows of {self.path} have no {shown(name)}; the first "
+                    f"of them is row {row}"
+                )
                 raise ValueError(
-                    f"row {int(np.flatnonzero(column)[0]) + 1} of {self.path} has no "
-                    f"{shown(name)}, as {int(column.sum())} rows have not. Fill it in, "
-                    "drop such rows (--missing drop), or name the columns to learn "
-                    "from without it (--feature-columns a,b,c)."
+                    f"{lacking}. Fill it in, leave out such rows (--missing drop), or "
+                    "name the columns to learn from without it (--feature-columns "
+                    "a,b,c)."
                 )
         return np.ones(len(next(iter(columns.values()))), bool)
 

@@ -182,8 +182,8 @@ def _evolution(run: Run, shown: Pictures) -> str:
         ("mean fitness", f"{_change(first, last, 'mean_fitness')}"),
         ("species", f"{_change(first, last, 'num_species')}"),
         ("compatibility threshold", f"{_change(first, last, 'threshold')}"),
-        ("genes of genomes, nodes", f"{_change(first, last, 'mean_genome_nodes')}"),
-        ("genes of genomes, links", f"{_change(first, last, 'mean_genome_links')}"),
+        ("mean nodes per genome", f"{_change(first, last, 'mean_genome_nodes')}"),
+        ("mean links per genome", f"{_change(first, last, 'mean_genome_links')}"),
     ]
     species, *others = _some(shown, "evolution")
     return "".join(parts) + columns([species, card("In numbers", pairs(rows)), *others])
@@ -277,7 +277,7 @@ def _network(run: Run, description: Description | None, shown: Pictures) -> str:
         return ""
     parts = _some(shown, "network")
     if not parts:
-        text = "The nodes of this network lie nowhere, so there is no picture of it."
+        text = "The nodes of this network have no positions, so it is not drawn."
         parts = [paragraph(text)]
     return _words(description) + columns(parts)
 
