@@ -38,6 +38,9 @@ class AbstractProblem(abc.ABC):
     """What is done to a row of data before a network of this problem sees it, and to
     what it answers; for models, see `substrax.models`."""
 
+    num_left_out: int = 0
+    """Rows of its data that are not used, because a value is missing."""
+
     @abc.abstractmethod
     def fitness(
         self,

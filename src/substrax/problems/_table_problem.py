@@ -78,9 +78,18 @@ class Table(AbstractProblem):
         if self.samples_per_generation is not None:
             check_positive("samples_per_generation", self.samples_per_generation)
 
-    @functools.cached_property
+    @property
     def data(self) -> ArrayProblem:
         """Its rows, read when first asked for."""
+        return self._read[0]
+
+    @property
+    def num_left_out(self) -> int:
+        return self._read[1]
+
+    @functools.cached_property
+    def _read(self) -> tuple[ArrayProblem, int]:
+        """The rows that are used, and how many are not."""
         columns = read_columns(self.path)
         answer = self.target_column or list(columns)[-1]
         names = self.feature_columns
@@ -109,7 +118,7 @@ class Table(AbstractProblem):
         y = _as_whole(used[answer][kept])
         if self.is_classification and y.dtype.kind == "f":
             y = y.astype(str)
-        return data_problem(
+        data = data_problem(
             X,
             y,
             test_share=self.test_share,
@@ -121,6 +130,7 @@ class Table(AbstractProblem):
             chunk_size=self.chunk_size,
             name=self.name,
         )
+        return data, int((~kept).sum())
 
     def _kept(self, columns: dict[str, np.ndarray]) -> np.ndarray:
         """Which rows are used."""
