@@ -44,9 +44,9 @@ def data_problem(
     column of 0 and 1 for each label, and there is a bias. As answers, texts, booleans,
     and whole numbers of which there are few are labels: networks have an output for
     each of them (one output for two), and are judged by their mean squared error. Other
-    numbers are brought to mean 0 and deviation 1 as well, and outputs are not limited.
-    What is done is part of the models that come of it, and so are the names of the
-    columns of a data frame.
+    numbers are brought to mean 0 and deviation 1 as well, and outputs are not limited
+    (those of plain NEAT are what evolution makes of them). What is done is part of the
+    models that come of it, and so are the names of the columns of a data frame.
 
     **Arguments:**
 
