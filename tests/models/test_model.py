@@ -124,7 +124,7 @@ def test_labels_become_outputs_and_answers() -> None:
 
 def test_numbers_are_scaled_back() -> None:
     y = 100 + 5 * X[:, 0]
-    problem = data_problem(X, y)
+    problem = data_problem(X, y, test_share=0)
     assert problem.suggested == {"output_activation": "identity"}
     np.testing.assert_allclose(
         problem.preparation.outputs(problem.targets)[:, 0], y, rtol=1e-12

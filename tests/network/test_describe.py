@@ -87,7 +87,11 @@ def test_links_are_counted_by_class() -> None:
 def test_links_of_networks_without_places_are_counted_as_such() -> None:
     network = by_hand(FULL, MIDDLE)
     network.node_point[:] = np.nan
-    assert describe(network).links["unplaced"] == 4
+    description = describe(network)
+    assert description.links["unplaced"] == 4
+    assert str(description) == (
+        "2 inputs, 1 hidden node, 2 outputs, 4 links\n2 links deep"
+    )
 
 
 def test_depth_is_the_longest_path() -> None:
@@ -111,6 +115,8 @@ def test_empty_because_nothing_leads_to_an_output() -> None:
     description = describe(by_hand([], num_found=np.array([12])))
     assert "hidden positions were found (12)" in description.diagnosis
     assert "none of them links on to an output" in description.diagnosis
+    for setting in ("weight_threshold", "band_threshold", "layout"):
+        assert setting in description.diagnosis
 
 
 def test_empty_without_anybody_having_looked() -> None:

@@ -42,7 +42,7 @@ def test_texts_become_columns_of_labels_and_answers_become_classes(csv):
     assert problem.suggested == {"output_activation": "sigmoid"}
 
 
-def test_numbers_are_foretold_as_numbers(csv):
+def test_numbers_are_predicted_as_numbers(csv):
     problem = Table(csv, "size", test_share=0.0)
     assert problem.preparation.classes is None
     assert problem.suggested == {"output_activation": "identity"}
@@ -77,9 +77,10 @@ def test_parquet_says_the_same_as_csv(csv, tmp_path):
 @pytest.mark.parametrize(
     ("change", "settings", "sentence"),
     [
-        (("red", ""), {}, "row 1 of .* has no 'colour', as 4 rows have not.*drop"),
+        (("red", ""), {}, "4 rows of .* have no 'colour'; the first .* is row 1.*drop"),
+        (("1.5,red", "1.5,"), {}, r"row 3 of .* has no 'colour'\. Fill it in, leave"),
         (("", ""), {"target_column": "knd"}, "no column 'knd' .did you mean 'kind'"),
-        (("", ""), {"feature_columns": ("size", "kind")}, "is to be foretold"),
+        (("", ""), {"feature_columns": ("size", "kind")}, "is to be predicted"),
         (("", ""), {"test_share": 1.0}, r"test_share must be in \[0, 1\)"),
         (("pear", "apple"), {}, "all labels are 'apple'"),
         (("\n", ",1\n"), {"path": "x.txt"}, "there is no file x.txt"),
@@ -132,6 +133,7 @@ def test_a_table_is_run_shown_and_used(csv, tmp_path, capsys):
     path = tmp_path / "run"
     words = ["run", "table", "--path", csv, "--target-column", "kind"]
     words += ["--population", "16", "--generations", "2", "--out", str(path)]
+    words += ["--test-share", "0.2"]
     assert main(words) == 0
     assert "test_accuracy" in capsys.readouterr().out
     assert main(["resume", str(path), "--generations", "3"]) == 0
@@ -139,9 +141,11 @@ def test_a_table_is_run_shown_and_used(csv, tmp_path, capsys):
     rows = [[1.0, "red", 10], [2.5, "yellow", 24]]
     assert set(model.predict(rows)) <= {"apple", "pear"}
     assert model(rows[0]).shape == (1,)
-    with pytest.raises(ValueError, match="column 1 has 'blue'; this model knows"):
+    assert model.feature_names == ["size", "colour", "weight"]
+    assert model.classes == ["apple", "pear"]
+    with pytest.raises(ValueError, match="column 'colour' has 'blue'; this model know"):
         model([[1.0, "blue", 10]])
-    with pytest.raises(ValueError, match="column 0 must hold numbers"):
+    with pytest.raises(ValueError, match="column 'size' must hold numbers"):
         model([["much", "red", 10]])
     with pytest.raises(ValueError, match="labels, which JAX's arrays cannot hold"):
         model(jax.numpy.ones((2, 3)))

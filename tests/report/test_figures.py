@@ -21,6 +21,7 @@ from substrax.report import (
     plot_link_classes,
     plot_species,
     plot_substrate,
+    save_figure,
 )
 from substrax.report._view import CPPNView, some_of
 from substrax.substrate import EMRRule, Layout, line
@@ -316,3 +317,11 @@ def test_fields_read_outputs_by_name(outputs: tuple[str, ...]):
     assert figure is not None and "bias of a node" in texts(figure)
     weights = plot_substrate(decode(decoder, one), colour="weight")
     assert weights is not None and "bias of a node" in texts(weights)
+
+
+def test_a_figure_that_is_none_is_told_in_words(tmp_path):
+    """Plain NEAT has no substrate to be drawn on."""
+    nowhere = decode(Direct(3, 1), genome(PLAIN))
+    with pytest.raises(ValueError, match=r"no figure to save.*plot_genome draws"):
+        save_figure(plot_substrate(nowhere), tmp_path / "figure")
+    assert not list(tmp_path.iterdir())

@@ -42,6 +42,7 @@ def picture(folder: Path) -> str:
         lambda folder: _html.facts([(HOSTILE, HOSTILE, HOSTILE)]),
         lambda folder: _html.pairs([(HOSTILE, HOSTILE)], HOSTILE),
         lambda folder: _html.numbers([HOSTILE], [[HOSTILE]], HOSTILE),
+        lambda folder: _html.named_rows(HOSTILE, [HOSTILE], [(HOSTILE, [HOSTILE])]),
         lambda folder: _html.code(HOSTILE),
         lambda folder: _html.card(HOSTILE, ""),
         picture,

@@ -51,12 +51,12 @@ class AbstractDecoder(abc.ABC):
     @property
     def genome_inputs(self) -> tuple[str, ...]:
         """What the inputs of a genome are called."""
-        return tuple(f"in{k}" for k in range(self.num_genome_inputs))
+        return numbered("in", self.num_genome_inputs)
 
     @property
     def genome_outputs(self) -> tuple[str, ...]:
         """What the outputs of a genome are called."""
-        return tuple(f"out{k}" for k in range(self.num_genome_outputs))
+        return numbered("out", self.num_genome_outputs)
 
     def check_config(self, config: NEATConfig) -> None:
         """Refuses a NEAT whose genomes have not the inputs and outputs that are read.
@@ -78,6 +78,11 @@ class AbstractDecoder(abc.ABC):
     @abc.abstractmethod
     def decode(self, genomes: Genome, resources: Resources | None = None) -> Networks:
         """The networks of a population of genomes (with a leading axis)."""
+
+
+def numbered(what: str, num: int) -> tuple[str, ...]:
+    """Names for inputs or outputs that have none."""
+    return tuple(f"{what}{k}" for k in range(num))
 
 
 @dataclasses.dataclass(frozen=True)

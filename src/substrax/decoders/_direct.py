@@ -23,6 +23,7 @@ from ._base import (
     activation_set,
     check_precision,
     graph_arrays,
+    numbered,
 )
 
 
@@ -35,6 +36,8 @@ class Direct(AbstractDecoder):
     - `num_inputs`, `num_outputs`: of genome and network alike.
     - `is_recurrent`: genomes may have cycles; their networks are updated `steps` times.
     - `dialect`, `activations`, `precision`: as in `CPPNReading`.
+    - `input_names`, `output_names`: what inputs and outputs are called in pictures;
+      left out, in0, in1 and so on.
     """
 
     num_inputs: int
@@ -44,6 +47,8 @@ class Direct(AbstractDecoder):
     dialect: Dialect = "plain"
     activations: tuple[str, ...] | None = None
     precision: str = "f32"
+    input_names: tuple[str, ...] | None = None
+    output_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -52,6 +57,12 @@ class Direct(AbstractDecoder):
         activation_set(self.activations or ())
         check_steps(self.steps)
         check_counts(num_inputs=self.num_inputs, num_outputs=self.num_outputs)
+        for what, num in (("input", self.num_inputs), ("output", self.num_outputs)):
+            names = getattr(self, f"{what}_names")
+            if names is not None and len(names) != num:
+                raise ValueError(
+                    f"there are {len(names)} {what}_names for {num} {what}s."
+                )
 
     @property
     def num_genome_inputs(self) -> int:
@@ -60,6 +71,14 @@ class Direct(AbstractDecoder):
     @property
     def num_genome_outputs(self) -> int:
         return self.num_outputs
+
+    @property
+    def genome_inputs(self) -> tuple[str, ...]:
+        return self.input_names or numbered("in", self.num_inputs)
+
+    @property
+    def genome_outputs(self) -> tuple[str, ...]:
+        return self.output_names or numbered("out", self.num_outputs)
 
     def decode(self, genomes: Genome, resources: Resources | None = None) -> Networks:
         graphs = read_graphs(

@@ -21,7 +21,7 @@ from ..network import (
     describe,
     evaluate,
 )
-from ..problems import NetworkFunction, Preparation, network_functions
+from ..problems import Label, NetworkFunction, Preparation, network_functions
 from ._file import INCOMPLETE, network_from, read_facts, write_model
 
 
@@ -46,11 +46,38 @@ class Model:
                 f"a model is one network, for example networks[0]; these are "
                 f"{len(self.network)}."
             )
+        names = self.preparation.feature_names
+        if names is not None and len(names) != self.num_inputs:
+            raise ValueError(
+                f"there are {len(names)} feature_names, but this model takes rows of "
+                f"{self.num_inputs} values."
+            )
 
     @property
     def num_inputs(self) -> int:
         """Columns of a row that it takes."""
         return self.preparation.num_columns(self.network.num_inputs)
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the columns that it takes, in their order, if it was evolved
+        with a file or a data frame; else None.
+
+        A data frame may have these columns in any order. Arrays and lists must have
+        them in this one.
+        """
+        names = self.preparation.feature_names
+        return None if names is None else list(names)
+
+    @property
+    def classes(self) -> list[Label] | None:
+        """The labels that `predict` chooses from, in the order of the outputs; None if
+        it answers with numbers.
+
+        Two labels have one output: where it exceeds 0.5, the answer is the second.
+        """
+        classes = self.preparation.classes
+        return None if classes is None else list(classes)
 
     @property
     def num_outputs(self) -> int:
@@ -59,8 +86,11 @@ class Model:
     def __call__(self, X: Any, resources: Resources | None = None) -> Any:
         """Outputs (samples, outputs) of rows (samples, inputs); of one row, (outputs,).
 
-        JAX's arrays give JAX's, everything else NumPy's.
+        The columns of a data frame are taken by name, if the model knows names
+        (`feature_names`): their order does not matter, and one too few or too many is
+        an error. JAX's arrays give JAX's, everything else NumPy's.
         """
+        X = self.preparation.ordered(X)
         is_jax = isinstance(X, jax.Array)
         shape = np.shape(X)
         if len(shape) not in (1, 2) or shape[-1] != self.num_inputs:

@@ -25,7 +25,8 @@ class Description:
 
     `depth` is the number of links on the longest path, None if there are cycles.
     `links` counts links by class; links of networks without positions are all under
-    "unplaced". `diagnosis` is empty for a network that answers to its inputs.
+    "unplaced", which its words leave out. `diagnosis` is empty for a network that
+    answers to its inputs.
     """
 
     num_inputs: int
@@ -37,7 +38,9 @@ class Description:
     diagnosis: str
 
     def __str__(self) -> str:
-        classes = ", ".join(f"{n} {name}" for name, n in self.links.items() if n)
+        # Where no node has a position, there are no classes to speak of.
+        counts = self.links if self.links.get("unplaced", 0) < self.num_links else {}
+        classes = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
         shape = ", ".join(
             [
                 _count(self.num_inputs, "input"),
@@ -122,8 +125,9 @@ def _diagnose(network: Networks) -> str:
         if found > 0:
             return (
                 f"empty: hidden positions were found ({found}), but none of them links "
-                "on to an output; all outputs are constant. Lower the weight or band "
-                "threshold, or let the CPPN see the outputs elsewhere."
+                "on to an output; all outputs are constant. Lower weight_threshold or "
+                "band_threshold, or give the outputs other places, by the problem's "
+                "layout."
             )
         return "empty: there is no link; all outputs are constant."
     probes = np.random.default_rng(0).uniform(-1, 1, (_PROBES, network.num_inputs))

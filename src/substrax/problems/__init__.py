@@ -22,6 +22,7 @@ from ._panel import Panel as Panel
 from ._panel_data import PanelData as PanelData
 from ._panel_data import generate_panel as generate_panel
 from ._panel_data import read_panel as read_panel
+from ._preparation import Label as Label
 from ._preparation import Preparation as Preparation
 from ._retina import Retina as Retina
 from ._retina import retina_patterns as retina_patterns

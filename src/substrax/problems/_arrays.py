@@ -1,6 +1,7 @@
 """The first door for a user's own problem: arrays."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ._base import (
     check_single,
     check_target,
 )
+from ._frames import OF_TRAINING, answer_names, by_name, column_names
 from ._loss import LOSSES, LossFunction, draw_samples, mean_loss
 from ._preparation import Preparation
 
@@ -40,11 +42,17 @@ def _matrix(name: str, values: ArrayLike) -> Float[np.ndarray, "rows columns"]:
     return array
 
 
-def check_all_finite(name: str, array: Float[np.ndarray, "rows columns"]) -> None:
+def check_all_finite(
+    name: str,
+    array: Float[np.ndarray, "rows columns"],
+    columns: Sequence[str] | None = None,
+) -> None:
+    """`columns` are their names, for the sentence."""
     if not np.isfinite(array).all():
-        row, column = np.argwhere(~np.isfinite(array))[0]
+        row, column = np.argwhere(~np.isfinite(array))[0].tolist()
+        called = column if columns is None else shown(columns[column])
         raise ValueError(
-            f"{name}[{row}, {column}] is {array[row, column]}: networks cannot take "
+            f"{name}[{row}, {called}] is {array[row, column]}: networks cannot take "
             "that. Fill in or drop missing values first."
         )
 
@@ -52,12 +60,16 @@ def check_all_finite(name: str, array: Float[np.ndarray, "rows columns"]) -> Non
 def _pair(
     x_name: str, X: ArrayLike, y_name: str, y: ArrayLike, preparation: Preparation
 ) -> tuple[np.ndarray, np.ndarray]:
+    X = by_name(x_name, X, preparation.feature_names, OF_TRAINING)
     inputs, targets = _matrix(x_name, X), _matrix(y_name, y)
-    if len(inputs) != len(targets):
-        raise ValueError(
-            f"{x_name} has {len(inputs)} samples, but {y_name} has {len(targets)}."
-        )
+    check_lengths(x_name, inputs, y_name, targets)
     return preparation.inputs(inputs), targets
+
+
+def check_lengths(x_name: str, X: np.ndarray, y_name: str, y: np.ndarray) -> None:
+    """Samples and answers come in pairs."""
+    if len(X) != len(y):
+        raise ValueError(f"{x_name} has {len(X)} samples, but {y_name} has {len(y)}.")
 
 
 def _check_labels(loss: str, y_name: str, targets: np.ndarray) -> None:
@@ -86,7 +98,9 @@ class ArrayProblem(AbstractProblem):
 
     **Arguments:**
 
-    - `X`: (samples, features). `y`: (samples,) or (samples, outputs).
+    - `X`: (samples, features). `y`: (samples,) or (samples, outputs). The columns of a
+      data frame keep their names: `X_test`, and rows for a model, may have them in
+      another order.
     - `loss`: `squared` (default), `absolute`, `cross_entropy` (outputs are
       probabilities), `misclassified`, or your own function of outputs (networks,
       samples, outputs) and targets (samples, outputs) that returns (networks, samples).
@@ -137,7 +151,11 @@ class ArrayProblem(AbstractProblem):
         name: str = "arrays",
         preparation: Preparation | None = None,
     ) -> None:
-        preparation = preparation or Preparation(has_bias=has_bias)
+        preparation = preparation or Preparation(
+            has_bias=has_bias,
+            feature_names=column_names(X),
+            target_names=answer_names(y),
+        )
         inputs, targets = _pair("X", X, "y", y, preparation)
         test_inputs = test_targets = None
         if (X_test is None) != (y_test is None):
@@ -222,13 +240,17 @@ class ArrayProblem(AbstractProblem):
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
         return self.inputs, self.targets
 
+    def test_samples(self) -> tuple[np.ndarray, np.ndarray] | None:
+        if self.test_inputs is None or self.test_targets is None:
+            return None
+        return self.test_inputs, self.test_targets
+
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)
         result = self._losses(network, self.inputs, self.targets, "")
-        if self.test_inputs is not None and self.test_targets is not None:
-            result |= self._losses(
-                network, self.test_inputs, self.test_targets, "test_"
-            )
+        test = self.test_samples()
+        if test is not None:
+            result |= self._losses(network, *test, "test_")
         return result
 
     def _losses(

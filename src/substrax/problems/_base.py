@@ -38,6 +38,9 @@ class AbstractProblem(abc.ABC):
     """What is done to a row of data before a network of this problem sees it, and to
     what it answers; for models, see `substrax.models`."""
 
+    num_left_out: int = 0
+    """Rows of its data that are not used, because a value is missing."""
+
     @abc.abstractmethod
     def fitness(
         self,
@@ -65,6 +68,10 @@ class AbstractProblem(abc.ABC):
 
     def samples(self) -> "tuple[np.ndarray, np.ndarray] | None":
         """Inputs and what should come out, a row each, if the problem is a data set."""
+        return None
+
+    def test_samples(self) -> "tuple[np.ndarray, np.ndarray] | None":
+        """The same of those that evolution does not see, if there are any."""
         return None
 
     def data_digest(self) -> dict[str, str]:

@@ -1,11 +1,21 @@
 """Data as people have them, as a problem: columns are scaled, labels become outputs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._types import ArrayLike, brief, shown
-from ._arrays import ArrayProblem, check_all_finite
+from ._arrays import ArrayProblem, check_all_finite, check_lengths
+from ._frames import (
+    OF_TRAINING,
+    answer_names,
+    as_table,
+    by_name,
+    column_names,
+    first_missing,
+)
+from ._held_back import held_back, num_held_back
 from ._preparation import Label, Preparation
 
 _MAX_CLASSES = 20
@@ -21,7 +31,11 @@ def data_problem(
     *,
     X_test: ArrayLike = None,
     y_test: ArrayLike = None,
+    test_share: float | int | None = None,
+    split_seed: int = 0,
     is_classification: bool | None = None,
+    feature_names: Sequence[str] | None = None,
+    target_names: Sequence[str] | None = None,
     **options: Any,
 ) -> ArrayProblem:
     """A problem of samples: `X` has a row for each, `y` what to answer.
@@ -30,46 +44,75 @@ def data_problem(
     column of 0 and 1 for each label, and there is a bias. As answers, texts, booleans,
     and whole numbers of which there are few are labels: networks have an output for
     each of them (one output for two), and are judged by their mean squared error. Other
-    numbers are brought to mean 0 and deviation 1 as well, and outputs are not limited.
-    What is done is part of the models that come of it.
+    numbers are brought to mean 0 and deviation 1 as well, and outputs are not limited
+    (those of plain NEAT are what evolution makes of them). What is done is part of the
+    models that come of it, and so are the names of the columns of a data frame.
 
     **Arguments:**
 
-    - `X`, `y`: arrays, lists, or tables that NumPy understands, such as pandas'.
-    - `X_test`, `y_test`: the same, held back from evolution, for `measures`.
+    - `X`, `y`: arrays, lists, or data frames, such as those of pandas and polars.
+    - `X_test`, `y_test`: the same, held back from evolution, for `measures`. The
+      columns of a data frame may be in another order.
+    - `test_share`: without them, the share of the rows that is held back: 0 for none;
+      left out, a fifth, or none of fewer than 20 rows. Each label has its share.
+    - `split_seed`: other seeds hold back other rows.
     - `is_classification`: whether `y` are labels, if that is not plain to see.
+    - `feature_names`, `target_names`: what the columns of `X` and `y` are called, if
+      they are not data frames.
     - `options`: of `ArrayProblem`, such as `target` or `samples_per_generation`.
     """
-    table = np.asarray(X)
-    if table.ndim == 1:
-        table = table[:, None]
-    categories = _categories(table)
-    rows = _numbers("X", table, categories)
-    answers = _answers(y)
+    features, targets = _names_of(X, y, feature_names, target_names)
+    table, answers = _rows(as_table(X)), _answers("y", y)
+    if features is not None and len(features) != table.shape[1]:
+        raise ValueError(
+            f"there are {len(features)} feature_names for {table.shape[1]} columns."
+        )
+    check_lengths("X", table, "y", answers)
+    categories = _categories(table, features)
+    rows = _numbers("X", table, categories, features)
     if is_classification is None:
         is_classification = _has_labels(answers)
-    shift, scale = _moments(rows)
+    classes = _classes(answers) if is_classification else None
+    values = None if is_classification else _values("y", answers)
+    has_test = X_test is not None or y_test is not None
+    if has_test and test_share is not None:
+        raise ValueError("give X_test and y_test, or test_share, not both.")
+    num_test = 0 if has_test else num_held_back(test_share, len(rows), classes)
+    is_test = held_back(answers, num_test, split_seed, by_label=is_classification)
+    shift, scale = _moments(rows[~is_test])
     if categories is not None:
         _leave_labels(categories, shift, scale)
-    if is_classification:
-        classes = _classes(answers)
-        preparation = Preparation(
-            True, shift, scale, classes=classes, categories=categories
-        )
-        suggested: dict[str, object] = {"output_activation": "sigmoid"}
-    else:
-        values = _values("y", answers)
-        preparation = Preparation(
-            True, shift, scale, *_moments(values), categories=categories
-        )
-        suggested = {"output_activation": "identity"}
-    if X_test is not None and y_test is not None:
-        X_test = _numbers("X_test", np.asarray(X_test), categories)
-        y_test = _targets("y_test", _answers(y_test), preparation)
-    defaults = {"suggested": suggested, "name": "data", "target": float("inf")}
+    preparation = Preparation(
+        True,
+        shift,
+        scale,
+        *((None, None) if values is None else _moments(values[~is_test])),
+        classes=classes,
+        categories=categories,
+        feature_names=features,
+        target_names=targets,
+    )
+    wanted = _targets("y", answers, preparation)
+    if num_test:
+        X_test, y_test = rows[is_test], wanted[is_test]
+    elif X_test is not None and y_test is not None:
+        test = _rows(by_name("X_test", X_test, features, OF_TRAINING))
+        if test.shape[1:] != table.shape[1:]:
+            raise ValueError(
+                f"X has {table.shape[1]} columns, but X_test has the shape "
+                f"{test.shape}."
+            )
+        X_test = _numbers("X_test", test, categories, features)
+        y_test = _targets("y_test", _answers("y_test", y_test), preparation)
+    activation = "sigmoid" if is_classification else "identity"
+    defaults = {
+        "suggested": {"output_activation": activation},
+        "name": "data",
+        "target": float("inf"),
+    }
     return ArrayProblem(
-        rows,
-        _targets("y", answers, preparation),
+        rows[~is_test],
+        wanted[~is_test],
         X_test=X_test,
         y_test=y_test,
         preparation=preparation,
@@ -77,10 +120,46 @@ def data_problem(
     )
 
 
-def _answers(y: ArrayLike) -> np.ndarray:
-    answers = np.asarray(y)
-    is_column = answers.ndim == 2 and answers.shape[1] == 1
-    return answers[:, 0] if is_column else answers
+def _names_of(
+    X: ArrayLike,
+    y: ArrayLike,
+    feature_names: Sequence[str] | None,
+    target_names: Sequence[str] | None,
+) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    """The names of columns of X and y: those of data frames, or those given."""
+    features, targets = column_names(X), answer_names(y)
+    if feature_names is not None:
+        if features is not None and features != tuple(feature_names):
+            raise ValueError(
+                "X is a data frame, whose columns have names; leave out feature_names, "
+                "or rename the columns."
+            )
+        features = tuple(feature_names)
+    return features, targets if target_names is None else tuple(target_names)
+
+
+def _rows(X: ArrayLike) -> np.ndarray:
+    table = np.asarray(X)
+    table = table[:, None] if table.ndim == 1 else table
+    if table.ndim != 2:
+        raise ValueError(
+            f"rows need the shape (samples, columns), or (samples,) for one column; "
+            f"these have {table.shape}."
+        )
+    return table
+
+
+def _answers(name: str, y: ArrayLike) -> np.ndarray:
+    answers = np.asarray(as_table(y))
+    if answers.ndim == 2 and answers.shape[1] == 1:
+        answers = answers[:, 0]
+    if answers.dtype.kind == "O" and answers.ndim == 1:
+        row = first_missing(answers)
+        if row is not None:
+            raise ValueError(
+                f"{name}[{row}] is missing. Fill in or drop missing values first."
+            )
+    return answers
 
 
 def _has_labels(answers: np.ndarray) -> bool:
@@ -96,7 +175,12 @@ def _classes(answers: np.ndarray) -> tuple[Label, ...]:
         raise ValueError(
             f"labels are one for each sample, but y has the shape {answers.shape}."
         )
-    classes = np.unique(answers)
+    try:
+        classes = np.unique(answers)
+    except TypeError as error:
+        raise ValueError(
+            f"labels must be all texts or all numbers ({error})."
+        ) from None
     if len(classes) < 2:
         only = ", ".join(map(shown, classes.tolist())) or "missing"
         raise ValueError(f"all labels are {only}; there is nothing to tell apart.")
@@ -121,12 +205,14 @@ def _targets(name: str, answers: np.ndarray, preparation: Preparation) -> np.nda
 
 def _values(name: str, answers: np.ndarray) -> np.ndarray:
     values = answers[:, None] if answers.ndim == 1 else answers
-    return _numbers(name, values, None)
+    return _numbers(name, values, None, None)
 
 
-def _categories(table: np.ndarray) -> tuple[tuple[str, ...], ...] | None:
+def _categories(
+    table: np.ndarray, names: tuple[str, ...] | None
+) -> tuple[tuple[str, ...], ...] | None:
     """Of each column the labels in it, none of a column of numbers; None if all are."""
-    if table.ndim != 2 or table.dtype.kind not in "OUST":
+    if table.dtype.kind not in "OUST":
         return None
     found = []
     for number, column in enumerate(table.T):
@@ -134,10 +220,17 @@ def _categories(table: np.ndarray) -> tuple[tuple[str, ...], ...] | None:
             column.astype(np.float64)
             found.append(())
         except (TypeError, ValueError):
+            called = number if names is None else shown(names[number])
+            row = first_missing(column)
+            if row is not None:
+                raise ValueError(
+                    f"X[{row}, {called}] is missing. Fill in or drop missing values "
+                    "first."
+                ) from None
             labels = np.unique(column.astype(str))
             if len(labels) > _MAX_LABELS:
                 raise ValueError(
-                    f"column {number} of X holds {len(labels)} different texts, such "
+                    f"column {called} of X holds {len(labels)} different texts, such "
                     f"as {shown(str(labels[0]))}; a column of labels has at most "
                     f"{_MAX_LABELS}. Leave it out, or turn it into numbers."
                 ) from None
@@ -146,13 +239,18 @@ def _categories(table: np.ndarray) -> tuple[tuple[str, ...], ...] | None:
 
 
 def _numbers(
-    name: str, table: np.ndarray, categories: tuple[tuple[str, ...], ...] | None
+    name: str,
+    table: np.ndarray,
+    categories: tuple[tuple[str, ...], ...] | None,
+    names: tuple[str, ...] | None,
 ) -> np.ndarray:
+    preparation = Preparation(categories=categories, feature_names=names)
     try:
-        numbers = Preparation(categories=categories).numbers(table)
+        numbers = preparation.numbers(table)
     except ValueError as error:
         raise ValueError(f"{name} must be numbers ({brief(error)}).") from None
-    check_all_finite(name, numbers)
+    columns = None if names is None else preparation.input_names(len(names))
+    check_all_finite(name, numbers, columns)
     return numbers
 
 

@@ -161,7 +161,7 @@ def read_panel(
 
     - `path`: the file; its name ends in .csv or .parquet (which needs
       `pip install 'substrax[parquet]'`).
-    - `target`: the column with what is to be foretold, 0 or 1.
+    - `target`: the column with what is to be predicted, 0 or 1.
     - `period`: the column with the time: numbers, or text that sorts, like 2024-03-31.
     - `features`: the columns to learn from, which must be numbers; left out, all
       others. A column of names or dates is left out by naming the rest.

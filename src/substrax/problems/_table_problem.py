@@ -16,6 +16,7 @@ from ..substrate import Layout
 from ._arrays import ArrayProblem
 from ._base import AbstractProblem, check_positive
 from ._data import data_problem
+from ._held_back import check_test_share
 from ._preparation import Preparation
 from ._table import read_columns
 
@@ -46,7 +47,8 @@ class Table(AbstractProblem):
     - `feature_columns`: what to predict it from; left out, all others.
     - `is_classification`: whether the answers are labels, if that is not plain to see.
     - `missing`: `error`, or `drop` rows in which a value is missing.
-    - `test_share`: the share of rows that are held back; 0 for none.
+    - `test_share`: the share of the rows that is held back: 0 for none; left out, a
+      fifth, or none of fewer than 20 rows. Each label has its share.
     - `split_seed`: other seeds hold back other rows.
     - `samples_per_generation`, `chunk_size`: as in `ArrayProblem`.
     """
@@ -56,7 +58,7 @@ class Table(AbstractProblem):
     feature_columns: tuple[str, ...] | None = None
     is_classification: bool | None = None
     missing: str = chosen("error", ("error", "drop"))
-    test_share: float = 0.2
+    test_share: float | None = None
     split_seed: int = 0
     samples_per_generation: int | None = None
     chunk_size: int = 16_384
@@ -71,15 +73,23 @@ class Table(AbstractProblem):
                 'say which table: path = "data.csv" (--path data.csv), a CSV or '
                 "Parquet file, and target_column if it is not the last."
             )
-        if not 0 <= self.test_share < 1:
-            raise ValueError(f"test_share must be in [0, 1), not {self.test_share}.")
+        check_test_share(self.test_share)
         check_positive("chunk_size", self.chunk_size)
         if self.samples_per_generation is not None:
             check_positive("samples_per_generation", self.samples_per_generation)
 
-    @functools.cached_property
+    @property
     def data(self) -> ArrayProblem:
         """Its rows, read when first asked for."""
+        return self._read[0]
+
+    @property
+    def num_left_out(self) -> int:
+        return self._read[1]
+
+    @functools.cached_property
+    def _read(self) -> tuple[ArrayProblem, int]:
+        """The rows that are used, and how many are not."""
         columns = read_columns(self.path)
         answer = self.target_column or list(columns)[-1]
         names = self.feature_columns
@@ -97,7 +107,7 @@ class Table(AbstractProblem):
             )
         if answer in names:
             raise ValueError(
-                f"{shown(answer)} is to be foretold, so it cannot be one of "
+                f"{shown(answer)} is to be predicted, so it cannot be one of "
                 "feature_columns."
             )
         used = {name: columns[name] for name in (answer, *names)}
@@ -106,22 +116,21 @@ class Table(AbstractProblem):
         if all(used[name].dtype.kind == "f" for name in names):
             X = X.astype(np.float64)
         y = _as_whole(used[answer][kept])
-        order = np.random.default_rng(self.split_seed).permutation(len(y))
-        num_test = round(self.test_share * len(y))
-        test, train = np.sort(order[:num_test]), np.sort(order[num_test:])
         if self.is_classification and y.dtype.kind == "f":
             y = y.astype(str)
-        has_test = num_test > 0
-        return data_problem(
-            X[train],
-            y[train],
-            X_test=X[test] if has_test else None,
-            y_test=y[test] if has_test else None,
+        data = data_problem(
+            X,
+            y,
+            test_share=self.test_share,
+            split_seed=self.split_seed,
             is_classification=self.is_classification,
+            feature_names=names,
+            target_names=(answer,),
             samples_per_generation=self.samples_per_generation,
             chunk_size=self.chunk_size,
             name=self.name,
         )
+        return data, int((~kept).sum())
 
     def _kept(self, columns: dict[str, np.ndarray]) -> np.ndarray:
         """Which rows are used."""
@@ -136,11 +145,17 @@ class Table(AbstractProblem):
             return kept
         for name, column in is_missing.items():
             if column.any():
+                row, num = int(np.flatnonzero(column)[0]) + 1, int(column.sum())
+                lacking = (
+                    f"row {row} of {self.path} has no {shown(name)}"
+                    if num == 1
+                    else f"{num} rows of {self.path} have no {shown(name)}; the first "
+                    f"of them is row {row}"
+                )
                 raise ValueError(
-                    f"row {int(np.flatnonzero(column)[0]) + 1} of {self.path} has no "
-                    f"{shown(name)}, as {int(column.sum())} rows have not. Fill it in, "
-                    "drop such rows (--missing drop), or name the columns to learn "
-                    "from without it (--feature-columns a,b,c)."
+                    f"{lacking}. Fill it in, leave out such rows (--missing drop), or "
+                    "name the columns to learn from without it (--feature-columns "
+                    "a,b,c)."
                 )
         return np.ones(len(next(iter(columns.values()))), bool)
 
@@ -173,6 +188,9 @@ class Table(AbstractProblem):
 
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
         return self.data.samples()
+
+    def test_samples(self) -> tuple[np.ndarray, np.ndarray] | None:
+        return self.data.test_samples()
 
     def measures(self, network: Networks) -> dict[str, float]:
         return self.data.measures(network)

@@ -61,6 +61,34 @@ def numbers(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str)
     )
 
 
+def named_rows(
+    corner: str,
+    head: Sequence[str],
+    rows: Iterable[tuple[str, Sequence[object]]],
+    caption: str = "",
+    *,
+    has_diagonal: bool = False,
+) -> str:
+    """A table with a name for each row; of a matrix, the diagonal stands out."""
+    first = f'<th scope="col">{escape(corner)}</th>'
+    names = "".join(f'<th scope="col" class="number">{escape(h)}</th>' for h in head)
+    kind = lambda k, line: "number same" if has_diagonal and k == line else "number"
+    body = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>'
+        + "".join(
+            f'<td class="{kind(k, line)}">{escape(value)}</td>'
+            for k, value in enumerate(values)
+        )
+        + "</tr>"
+        for line, (name, values) in enumerate(rows)
+    )
+    head_line = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return (
+        f"<table>{head_line}"
+        f"<thead><tr>{first}{names}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
 def code(text: str) -> str:
     return f'<pre tabindex="0"><code>{escape(text)}</code></pre>'
 

@@ -10,6 +10,7 @@ from ..decoders import Direct, Discovered
 from ..evolution import GenerationRecord, diagnose
 from ..neat import Genome
 from ..network import Description, describe
+from ._data import data_section
 from ._figures import Picture, terminal_names
 from ._html import (
     card,
@@ -48,6 +49,7 @@ def make_page(run: Run, shown: Pictures) -> str:
     assets = importlib.resources.files("substrax") / "report" / "assets"
     sections = [
         ("overview", "Overview", _overview(run, description, shown)),
+        ("data", "Data", data_section(run, _some(shown, "data"))),
         ("evolution", "Evolution", _evolution(run, shown)),
         ("cppn", _genome_label(run), _genome(run, description, shown)),
         ("grid", "Grid", _grid(shown)),
@@ -137,13 +139,13 @@ def _result(run: Run, description: Description) -> str:
     content = "".join(paragraph(line) for line in str(description).splitlines()[:2])
     table = run.truth_table()
     if table is not None:
-        num_inputs, num_outputs = table.inputs.shape[1], table.targets.shape[1]
-        suffix = (lambda k: "") if num_outputs == 1 else (lambda k: f" {k}")
+        names = run.preparation.output_names(table.targets.shape[1])
+        suffixes = [""] if len(names) == 1 else [f" {name}" for name in names]
         content += numbers(
             [
-                *(f"in {k}" for k in range(num_inputs)),
-                *(f"wanted{suffix(k)}" for k in range(num_outputs)),
-                *(f"output{suffix(k)}" for k in range(num_outputs)),
+                *run.preparation.input_names(table.inputs.shape[1]),
+                *(f"wanted{suffix}" for suffix in suffixes),
+                *(f"output{suffix}" for suffix in suffixes),
             ],
             [
                 [
@@ -183,8 +185,8 @@ def _evolution(run: Run, shown: Pictures) -> str:
         ("mean fitness", f"{_change(first, last, 'mean_fitness')}"),
         ("species", f"{_change(first, last, 'num_species')}"),
         ("compatibility threshold", f"{_change(first, last, 'threshold')}"),
-        ("genes of genomes, nodes", f"{_change(first, last, 'mean_genome_nodes')}"),
-        ("genes of genomes, links", f"{_change(first, last, 'mean_genome_links')}"),
+        ("mean nodes per genome", f"{_change(first, last, 'mean_genome_nodes')}"),
+        ("mean links per genome", f"{_change(first, last, 'mean_genome_links')}"),
     ]
     species, *others = _some(shown, "evolution")
     return "".join(parts) + columns([species, card("In numbers", pairs(rows)), *others])
@@ -218,8 +220,13 @@ def _genome(run: Run, description: Description | None, shown: Pictures) -> str:
             "Give write_report the decoder to see them.",
         )
     graph, *others = _some(shown, "cppn")
-    names = [name for side in terminal_names(run.decoder) for name in side]
     num_inputs = run.decoder.num_genome_inputs
+    if isinstance(run.decoder, Direct):  # in full, as there is room for it
+        inputs = run.preparation.input_names(num_inputs)
+        outputs = run.preparation.output_names(run.decoder.num_outputs)
+    else:
+        inputs, outputs = terminal_names(run.decoder)
+    names = [*inputs, *outputs]
     genes = card("Genes", _genes(run.best.genome, names, num_inputs))
     # For plain NEAT this is the network, so this is where its flaws are told.
     intro = _words(description) if isinstance(run.decoder, Direct) else ""
@@ -278,7 +285,7 @@ def _network(run: Run, description: Description | None, shown: Pictures) -> str:
         return ""
     parts = _some(shown, "network")
     if not parts:
-        text = "The nodes of this network lie nowhere, so there is no picture of it."
+        text = "The nodes of this network have no positions, so it is not drawn."
         parts = [paragraph(text)]
     return _words(description) + columns(parts)
 

@@ -1,6 +1,7 @@
 """What a report is about: a run directory, read once."""
 
 import dataclasses
+import functools
 import math
 import os
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..config import Experiment, load_run
-from ..decoders import AbstractDecoder
+from ..decoders import AbstractDecoder, Direct
 from ..evolution import Best, RunDirectory, StopReason
 from ..network import Networks, evaluate
-from ..problems import AbstractProblem
+from ..problems import AbstractProblem, Preparation
+from ._answers import Answers
+from ._names import named
 
 _MAX_ROWS = 32
 """Rows of a truth table that a reader looks at."""
@@ -55,10 +58,13 @@ class Run:
             if not experiment.is_elsewhere:
                 parts = experiment.build()
                 decoder, problem = decoder or parts.decoder, parts.problem
+        best = run.best()
+        if best is not None and isinstance(decoder, Direct):
+            decoder = named(decoder, _preparation(problem, best))
         return Run(
             path=run.path,
             metrics=metrics,
-            best=run.best(),
+            best=best,
             facts=run.facts(),
             stop_reason=run.stop_reason(),
             config_text=text,
@@ -77,6 +83,11 @@ class Run:
     def method(self) -> str | None:
         """The name of the method, if the run has a configuration."""
         return None if self.experiment is None else self.experiment.method.name
+
+    @property
+    def preparation(self) -> Preparation:
+        """What data are turned into, and what their columns and classes are called."""
+        return _preparation(self.problem, self.best)
 
     @property
     def target(self) -> float | None:
@@ -128,10 +139,32 @@ class Run:
             return None
         return truth_table(self.problem, self.best.network)
 
+    @functools.cached_property
+    def answers(self) -> Answers | None:
+        """What the best network answers to a data set; None if there is no data set,
+        or if its truth table says it all."""
+        if self.problem is None or self.best is None:
+            return None
+        has_names = self.preparation.feature_names is not None
+        has_test = self.problem.test_samples() is not None
+        if self.truth_table() is not None and not (has_names or has_test):
+            return None
+        return Answers.of(self.problem, self.best.network)
+
+
+def _preparation(problem: AbstractProblem | None, best: Best | None) -> Preparation:
+    """That of the problem, or else what the best network's file says."""
+    if problem is not None:
+        return problem.preparation
+    return Preparation() if best is None else best.preparation
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TruthTable:
-    """Inputs, what should come out, and what does; a row for each sample."""
+    """Inputs, what should come out, and what does; a row for each sample.
+
+    In the units of the data, as they were before they were scaled.
+    """
 
     inputs: np.ndarray
     targets: np.ndarray
@@ -147,4 +180,19 @@ def truth_table(problem: AbstractProblem, network: Networks) -> TruthTable | Non
     if len(inputs) > _MAX_ROWS or inputs.shape[1] + targets.shape[1] > 12:
         return None
     outputs = evaluate(network, inputs.astype(network.dtype))[0]
-    return TruthTable(inputs, targets, outputs)
+    preparation = problem.preparation
+    return TruthTable(
+        _unscaled(inputs, preparation),
+        preparation.outputs(targets),
+        preparation.outputs(outputs),
+    )
+
+
+def _unscaled(inputs: np.ndarray, preparation: Preparation) -> np.ndarray:
+    """Rows as they were before `preparation.inputs`; a bias stays."""
+    rows = inputs[:, : inputs.shape[1] - preparation.has_bias]
+    if preparation.scale is not None:
+        rows = rows * preparation.scale[None]
+    if preparation.shift is not None:
+        rows = rows + preparation.shift[None]
+    return np.concatenate([rows, inputs[:, rows.shape[1] :]], axis=1)

@@ -100,11 +100,17 @@ def new_figure(width: float, height: float) -> "Figure":
     return figure
 
 
-def save_figure(figure: "Figure", path: Path | str) -> list[Path]:
+def save_figure(figure: "Figure | None", path: Path | str) -> list[Path]:
     """Writes `path` with the endings .png (300 dpi) and .svg.
 
     Neither holds a date or a random id, so that equal runs give equal files.
     """
+    if figure is None:
+        raise ValueError(
+            "there is no figure to save: a plot is None where there is nothing to "
+            "draw. The nodes of plain NEAT have no positions, so it has no "
+            "plot_substrate, plot_fields or plot_grid; plot_genome draws its network."
+        )
     path = Path(path)
     files = [path.with_suffix(".png"), path.with_suffix(".svg")]
     with style():

@@ -1,5 +1,6 @@
 """From a run directory to a report."""
 
+import itertools
 import json
 import os
 import re
@@ -9,6 +10,7 @@ from pathlib import Path
 from .._files import refuse_links, write_atomically
 from ..decoders import AbstractDecoder
 from ..problems import AbstractProblem
+from ._data import data_pictures
 from ._figures import pictures
 from ._page import make_page
 from ._run import Run
@@ -47,7 +49,7 @@ def write_report(
     refuse_links(figures.iterdir())
     old = _listed(folder / MANIFEST)
     shown = []
-    for item in pictures(run):
+    for item in itertools.chain(pictures(run), data_pictures(run)):
         shown.append((item, save_figure(item.figure, figures / item.name)))
         if on_step is not None:
             on_step(item.name)
