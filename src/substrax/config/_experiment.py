@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -123,6 +124,14 @@ class Experiment:
         if name == ARRAYS:
             settings["path"] = self.folder / settings["path"]
         return _section_errors("problem", problem, settings)
+
+    @property
+    def target(self) -> float | None:
+        """The fitness that is enough, if there is one and it is known here."""
+        target = self.run.target
+        if target is None and not self.is_elsewhere:
+            target = self.problem.target
+        return target if target is not None and math.isfinite(target) else None
 
     def _section(self, name: str) -> dict[str, Any]:
         """The settings of a section, without the name of the thing itself."""

@@ -41,21 +41,11 @@ class Run:
     @functools.cached_property
     def best(self) -> Model:
         """The best network of all generations."""
-        result = self.result
-        if result.best_network is None:
-            raise ValueError(
-                "this run has no best network: "
-                + (
-                    "no generation was finished."
-                    if not result.generations
-                    else "no evaluation succeeded, every fitness was NaN or infinite."
-                )
-            )
         return Model(
-            result.best_network,
+            self.result.found()[1],
             self.experiment.problem.preparation,
             name=self.experiment.problem.name,
-            fitness=result.best_fitness,
+            fitness=self.result.best_fitness,
         )
 
     @property
@@ -131,14 +121,12 @@ class Run:
         """Fitness over the generations."""
         from ..report import plot_fitness
 
-        return plot_fitness(self.history, target=self.target)
+        return plot_fitness(self)
 
     @property
     def target(self) -> float | None:
         """The fitness that was asked for, if it is a number."""
-        target = self.experiment.run.target
-        target = self.experiment.problem.target if target is None else target
-        return target if abs(target) < float("inf") else None
+        return self.experiment.target
 
     def _repr_html_(self) -> str:
         text = "<br>".join(html.escape(line) for line in self._lines())
@@ -157,11 +145,8 @@ class Run:
         if not self.history:
             return []
         figures: list[Any] = [self.plot()]
-        if self.result.best_network is not None and self.result.best_genome is not None:
-            decoder = self.experiment.build().decoder
-            figures.append(
-                plot_best(self.result.best_network, self.result.best_genome, decoder)
-            )
+        if self.result.best_network is not None:
+            figures.append(plot_best(self))
         return figures
 
     def report(self) -> Path:

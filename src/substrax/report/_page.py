@@ -10,7 +10,7 @@ from ..decoders import Direct, Discovered
 from ..evolution import GenerationRecord, diagnose
 from ..neat import Genome
 from ..network import Description, describe
-from ._figures import Picture, terminal_names
+from ._figures import Picture
 from ._html import (
     card,
     code,
@@ -25,6 +25,7 @@ from ._html import (
     picture,
 )
 from ._run import Run
+from ._subject import terminal_names
 
 Pictures = Sequence[tuple[Picture, Sequence[Path]]]
 

@@ -76,12 +76,10 @@ class Run:
     @property
     def target(self) -> float | None:
         """The fitness that was enough, if the run had one."""
-        target = None
         if self.experiment is not None:
-            target = self.experiment.run.target
-        if target is None and self.problem is not None:
-            target = self.problem.target
-        return target if target is not None and math.isfinite(target) else None
+            return self.experiment.target
+        target = math.inf if self.problem is None else self.problem.target
+        return target if math.isfinite(target) else None
 
     @property
     def is_solved(self) -> bool | None:
