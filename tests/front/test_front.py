@@ -207,9 +207,54 @@ def test_a_notebook_shows_pictures_and_a_summary():
         assert "best fitness" in page
 
 
-def test_a_run_that_was_not_saved_says_so():
-    with pytest.raises(ValueError, match="Evolve with directory"):
-        evolve("xor").report()
+def test_a_run_that_was_not_saved_has_a_report_where_it_is_told(tmp_path):
+    run, saved = evolve("xor"), evolve("xor", directory=tmp_path / "run")
+    page = run.report(tmp_path / "new" / "page")
+    assert page == tmp_path / "new" / "page" / "index.html"
+    text = page.read_text("utf-8")
+    assert "This run was not saved" in text and "../config.toml" not in text
+    assert f"found in generation {run.result.state.last_improved}" in text
+    elsewhere = saved.report(tmp_path / "elsewhere")
+    assert "../config.toml" not in elsewhere.read_text("utf-8")
+    # pictures, and what is said of them, are those of the same run if it is saved
+    for name in ("fitness.png", "genome.svg"):
+        pictures = {p.parent / "figures" / name for p in (page, saved.report())}
+        assert len({picture.read_bytes() for picture in pictures}) == 1
+    assert run.report(page.parent) == page  # an older report is replaced
+
+
+def test_a_run_that_was_not_saved_finds_a_place_for_its_report(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "index.html").write_text("mine")
+    first, second = evolve("xor"), evolve("xor", seed=1)
+    place = first.report().absolute()
+    assert place == tmp_path / "report-2" / "index.html"
+    assert second.report().absolute().parent == tmp_path / "report-3"
+    monkeypatch.chdir("/")
+    assert first.report() == place  # the same run, the same place
+    assert (tmp_path / "report" / "index.html").read_text() == "mine"
+
+
+def test_a_report_writes_over_nothing_but_reports(tmp_path):
+    run = evolve("xor")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ValueError, match=r"something else .*\(file\)"):
+        run.report(tmp_path)
+    with pytest.raises(ValueError, match="is a file"):
+        run.report(tmp_path / "file")
+    with pytest.raises(ValueError, match=r"Say .*page, for example"):
+        run.report(tmp_path / "page.html")
+    with pytest.raises(ValueError, match="no finished generation"):
+        evolve("xor", generations=0).report(tmp_path / "none")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_report_of_a_problem_without_a_name_says_how_to_go_on(tmp_path):
+    run = evolve((X, Y))
+    text = run.report(tmp_path / "page").read_text("utf-8")
+    assert "call evolve() again with this seed" in text
+    assert "substrax run config.toml" not in text
 
 
 def test_seeds_are_summed_up(tmp_path):

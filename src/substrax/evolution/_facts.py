@@ -15,12 +15,22 @@ _PACKAGES = ("substrax", "jax", "jaxlib", "numpy", "equinox", "safetensors")
 
 def gather_facts(seed: int) -> dict[str, Any]:
     """The content of `run.json` at the start."""
-    device = jax.devices()[0]
     return {
         "format": FORMAT,
         "version": VERSION,
         "seed": seed,
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **surroundings(),
+        "settings": None,
+        "stopped": None,
+        "error": None,
+    }
+
+
+def surroundings() -> dict[str, Any]:
+    """What this process runs with: versions, devices, the machine."""
+    device = jax.devices()[0]
+    return {
         "versions": {
             "python": platform.python_version(),
             **{name: importlib.metadata.version(name) for name in _PACKAGES},
@@ -35,7 +45,4 @@ def gather_facts(seed: int) -> dict[str, Any]:
             "machine": platform.machine(),
             "cores": os.cpu_count(),
         },
-        "settings": None,
-        "stopped": None,
-        "error": None,
     }

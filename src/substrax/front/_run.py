@@ -4,6 +4,7 @@ import base64
 import functools
 import html
 import io
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ class Run:
         directory: Path | None = None,
     ) -> None:
         self.experiment, self.result, self.directory = experiment, result, directory
+        self._report_folder: Path | None = None
 
     @functools.cached_property
     def best(self) -> Model:
@@ -149,19 +151,21 @@ class Run:
             figures.append(plot_best(self))
         return figures
 
-    def report(self) -> Path:
-        """Writes the page about this run into its directory; returns where it is."""
+    def report(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Writes the page about this run; returns where it is.
+
+        **Arguments:**
+
+        - `path`: a folder for it, and for its figures; left out, `report` in the
+          directory of the run or, if it was not saved, a new folder of that name (or
+          `report-2`, ...) where the program runs.
+        """
         from ..report import write_report
 
-        if self.directory is None:
-            raise ValueError(
-                "this run was not saved, so there is no place for its report. Evolve "
-                "with directory='some/folder'."
-            )
-        parts = self.experiment.build()
-        return write_report(
-            self.directory, decoder=parts.decoder, problem=parts.problem
-        )
+        page = write_report(self, self._report_folder if path is None else path)
+        if path is None and self.directory is None:
+            self._report_folder = page.parent.absolute()  # the next time, too
+        return page
 
 
 def _embedded(figure: "Figure") -> str:

@@ -43,8 +43,8 @@ _KEY_SETTINGS = (
 )
 
 
-def make_page(run: Run, shown: Pictures) -> str:
-    """The document for a run and its pictures."""
+def make_page(run: Run, shown: Pictures, folder: Path) -> str:
+    """The document for a run and its pictures, to be put into a folder."""
     description = None if run.best is None else describe(run.best.network)
     assets = importlib.resources.files("substrax") / "report" / "assets"
     sections = [
@@ -53,7 +53,7 @@ def make_page(run: Run, shown: Pictures) -> str:
         ("cppn", _genome_label(run), _genome(run, description, shown)),
         ("grid", "Grid", _grid(shown)),
         ("network", "Network", _network(run, description, shown)),
-        ("run", "Run", _reproduce(run)),
+        ("run", "Run", _reproduce(run, folder)),
     ]
     return page(
         title=f"substrax: {run.name}",
@@ -291,7 +291,7 @@ def _words(description: Description) -> str:
     return text
 
 
-def _reproduce(run: Run) -> str:
+def _reproduce(run: Run, folder: Path) -> str:
     device = run.facts.get("device", {})
     host = run.facts.get("host", {})
     rows: list[tuple[str, object]] = []
@@ -300,8 +300,9 @@ def _reproduce(run: Run) -> str:
         rows += [(k, settings[k]) for k in _KEY_SETTINGS if settings.get(k, "") != ""]
     else:
         rows.append(("seed", run.facts.get("seed", "unknown")))
+    if "started" in run.facts:
+        rows.append(("started", run.facts["started"]))
     rows += [
-        ("started", run.facts.get("started", "unknown")),
         ("device", f"{device.get('count', '?')} x {device.get('kind', 'unknown')}"),
         (
             "host",
@@ -314,29 +315,33 @@ def _reproduce(run: Run) -> str:
     versions = run.facts.get("versions", {})
     if versions:
         cards.append(card("Versions", pairs(versions.items())))
-    content = columns(cards)
-    if run.config_text:
-        command = "substrax run config.toml --out again\nsubstrax report again"
-        content += card(
-            "Run it again",
-            paragraph(
-                "In the directory of this run. The configuration holds the seed; with "
-                "the same versions on the same kind of device, every number comes out "
-                "the same."
-            )
-            + code(command)
-            + "<details><summary>config.toml: all settings</summary>"
-            + code(run.config_text)
-            + "</details>"
-            + _files(run),
-        )
+    return columns(cards) + card("Run it again", _again(run) + _files(run, folder))
+
+
+def _again(run: Run) -> str:
+    if run.is_repeatable:
+        where = "In the directory of this run."
+        if run.path is None:
+            where = "This run was not saved: save its settings, below, as config.toml."
+        text = paragraph(
+            f"{where} The configuration holds the seed; with the same versions on the "
+            "same kind of device, every number comes out the same."
+        ) + code("substrax run config.toml --out again\nsubstrax report again")
     else:
-        text = "This run was started from Python: call evolve() again with this seed."
-        content += card("Run it again", paragraph(text) + _files(run))
-    return content
+        text = paragraph(
+            "This run was started from Python: call evolve() again with this seed."
+        )
+    if run.config_text:
+        text += "<details><summary>config.toml: all settings</summary>"
+        text += code(run.config_text) + "</details>"
+    return text
 
 
-def _files(run: Run) -> str:
+def _files(run: Run, folder: Path) -> str:
+    """Links to the files of the run, where the page lies in its directory."""
+    path = run.path
+    if path is None or folder.resolve().parent != path.resolve():
+        return ""
     names = (
         "config.toml",
         "run.json",
@@ -347,6 +352,6 @@ def _files(run: Run) -> str:
     links = "".join(
         f'<a href="../{name}" download>{name}</a>'
         for name in names
-        if (run.path / name).exists()
+        if (path / name).exists()
     )
     return f'<p class="files">Beside the report: {links}</p>'
