@@ -1,5 +1,6 @@
 """The front door: whatever a problem is given as, a run comes out that can be used."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -41,8 +42,25 @@ def test_the_names_are_there_and_nothing_else_is_imported():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert {"evolve", "resume", "load", "Model", "methods"} <= set(run.stdout.split())
-    with pytest.raises(AttributeError, match="no attribute 'evolv'"):
-        sx.evolv  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("evolv", "no attribute 'evolv' (did you mean 'evolve'?)"),
+        ("methds", "no attribute 'methds' (did you mean 'methods'?)"),
+        ("qqqqqq", "no attribute 'qqqqqq'"),
+    ],
+)
+def test_a_misspelt_name_gets_a_suggestion_and_only_one(name, said):
+    with pytest.raises(AttributeError, match=rf"{re.escape(said)}$"):
+        getattr(sx, name)
+    run = subprocess.run(
+        [sys.executable, "-c", f"import substrax; substrax.{name}"],
+        capture_output=True,
+        text=True,
+    )
+    assert run.stderr.endswith(f"{said}\n")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +87,7 @@ def test_any_kind_of_problem_is_evolved(problem, sizes):
     assert run.best(rows).shape == (4, 1)
     assert run.best.fitness == run.best_fitness
     assert run.experiment.method.title in repr(run)
-    assert f"best fitness {run.best_fitness:.6g}" in repr(run)
+    assert f"best fitness {run.best_fitness:z.6g}" in repr(run)
 
 
 def test_the_same_call_gives_the_same_run():
@@ -139,7 +157,7 @@ def test_a_run_from_python_is_as_good_as_any(tmp_path, capsys, problem, sizes):
     run = evolve(problem, directory=tmp_path / "run", target=9.0, **sizes)
     whole = evolve(problem, target=9.0, **(sizes | {"generations": 5}))
     assert main(["show", str(run.directory)]) == 0
-    assert f"{run.best_fitness:.6g}" in capsys.readouterr().out
+    assert f"{run.best_fitness:z.6g}" in capsys.readouterr().out
     shutil.copytree(tmp_path / "run", tmp_path / "other")
     assert main(["resume", str(run.directory), "--generations", "5", "--quiet"]) == 0
     more = sx.resume(tmp_path / "other", generations=5)
@@ -191,6 +209,23 @@ def test_a_problem_without_a_name_goes_on_where_it_is(tmp_path, capsys):
         other = sx.ArrayProblem(X + 1, X[:, 0], loss=X_and_loss.loss)
         sx.resume(tmp_path / "run", problem=other, generations=6)
     assert more.report().exists()
+
+
+def test_a_python_file_needs_a_name():
+    said = rf"{HERE}:NAME; NAME may be fitness, make, made, Links\."
+    with pytest.raises(ValueError, match=said):
+        evolve(HERE)
+
+
+def test_a_fitness_of_minus_nothing_is_nothing():
+    def nothing(networks, key):
+        return np.full(len(networks), -0.0)
+
+    problem = sx.HostProblem(nothing, sx.Layout.spread(2, 1), target=1.0)
+    run = evolve(problem, generations=1)
+    assert str(run.best_fitness) == "-0.0"
+    assert "best fitness 0\n" in repr(run)
+    assert "fitness 0" in repr(run.best) and "-0" not in repr(run.best)
 
 
 def test_models_of_data_know_scales_and_labels(tmp_path):

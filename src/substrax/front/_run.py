@@ -106,11 +106,13 @@ class Run:
         if result.best_network is not None and result.best_genome is not None:
             nodes, links = genome_size(result.best_genome)
             lines += [
-                f"best fitness {result.best_fitness:.6g}",
+                f"best fitness {result.best_fitness:z.6g}",
                 f"genome: {nodes} nodes, {links} links",
                 "network: " + str(self.best.describe()).replace("\n", "; "),
             ]
-            lines += [f"{name}: {value:.6g}" for name, value in self.measures().items()]
+            lines += [
+                f"{name}: {value:z.6g}" for name, value in self.measures().items()
+            ]
         if not result.is_solved:
             lines += [f"stuck? {sentence}" for sentence in diagnose(list(self.history))]
         if self.directory is not None:

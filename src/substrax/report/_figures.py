@@ -49,7 +49,7 @@ def pictures(run: Run) -> Iterator[Picture]:
 
 
 def _number(value: object) -> str:
-    return "none" if value is None else f"{value:.4g}"
+    return "none" if value is None else f"{value:z.4g}"
 
 
 def _history(run: Run) -> Iterator[Picture]:

@@ -111,7 +111,7 @@ def _overview(run: Run, description: Description | None, shown: Pictures) -> str
         target = "" if run.target is None else f"target {run.target:g}"
         found = f"found in generation {run.best.generation}"
         boxes = [
-            ("Best fitness", f"{run.best.fitness:.6g}", target),
+            ("Best fitness", f"{run.best.fitness:z.6g}", target),
             ("Hidden nodes", str(description.num_hidden), found),
             ("Links", str(description.num_links), _depth(description)),
             *boxes,
@@ -159,7 +159,7 @@ def _result(run: Run, description: Description) -> str:
         )
     measures = run.measures()
     if measures:
-        rows = [(k.replace("_", " "), f"{v:.6g}") for k, v in measures.items()]
+        rows = [(k.replace("_", " "), f"{v:z.6g}") for k, v in measures.items()]
         content += pairs(rows, "Measures of the best network")
     return card("The best network", content)
 
@@ -201,7 +201,7 @@ def _change(first: dict[str, Any], last: dict[str, Any], name: str) -> str:
     begin, end = first.get(name), last.get(name)
     if begin is None or end is None:
         return "unknown"
-    return f"{begin:.4g} at first, {end:.4g} at last"
+    return f"{begin:z.4g} at first, {end:z.4g} at last"
 
 
 def _genome_label(run: Run) -> str:
