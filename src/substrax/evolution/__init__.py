@@ -16,6 +16,7 @@ from ._callbacks import TrackerError as TrackerError
 from ._callbacks import check_callbacks as check_callbacks
 from ._checks import check_limits as check_limits
 from ._checks import check_memory as check_memory
+from ._compile_clock import xla_seconds as xla_seconds
 from ._directory import RunDirectory as RunDirectory
 from ._facts import surroundings as surroundings
 from ._generation import Generation as Generation
