@@ -31,17 +31,15 @@ from ..settings import (
     NAMES,
     Resolved,
     Setting,
+    changeable,
     changed,
     flatten,
     resolve,
 )
 from ._build import build_config, build_neat, genome_activations
 from ._own import ARRAYS, absolute, named, own_problem
-from ._run import CHANGEABLE, RunSettings
+from ._run import RunSettings
 from ._start import StartSettings, given_settings, is_place, read_file
-
-_WITHOUT_EFFECT = ("method.strategy",)
-"""Settings that decide about time and memory, never about results."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -244,8 +242,7 @@ class Experiment:
     def check_continues(self, recorded: "Experiment") -> None:
         """Raises if a run of `recorded` cannot go on with these settings."""
         now, then = self.values, recorded.values
-        free = {f"run.{name}" for name in CHANGEABLE}
-        free |= set(_WITHOUT_EFFECT)
+        free = changeable()
         for key in now.keys() | then.keys():
             if key not in free and now.get(key) != then.get(key):
                 what = (
@@ -253,11 +250,11 @@ class Experiment:
                     if key.startswith(("neat.", "start.")) or key == "run.seed"
                     else "which the fitness of all earlier generations depends on"
                 )
-                changeable = ", ".join((*CHANGEABLE, *_WITHOUT_EFFECT))
+                short = ", ".join(name.removeprefix("run.") for name in free)
                 raise ValueError(
                     f"{key} is {_plainly(then.get(key))} in this run, {what}; it "
                     f"cannot become {_plainly(now.get(key))}. A run that goes on may "
-                    f"change {changeable}; for anything else start a new one: "
+                    f"change {short}; for anything else start a new one: "
                     "`substrax run DIR/config.toml` with that setting."
                 )
 
