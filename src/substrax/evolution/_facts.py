@@ -2,12 +2,12 @@
 
 import datetime
 import importlib.metadata
-import os
 import platform
 from typing import Any
 
 import jax
 
+from .._resources import num_cores
 from ..runs import FORMAT, VERSION
 
 _PACKAGES = ("substrax", "jax", "jaxlib", "numpy", "equinox", "safetensors")
@@ -43,6 +43,6 @@ def surroundings() -> dict[str, Any]:
         "host": {
             "system": platform.system(),
             "machine": platform.machine(),
-            "cores": os.cpu_count(),
+            "cores": num_cores(),
         },
     }
