@@ -1,6 +1,7 @@
 """The command line as a person meets it."""
 
 import copy
+import importlib.util
 import json
 import re
 import subprocess
@@ -9,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from substrax._extra import TRACKER_LIBRARIES
 from substrax.cli import main
+from substrax.cli._flags import take_settings
+from substrax.cli._main import _parser
+from substrax.settings import tables
 
 VECTORS = Path(__file__).parent / "data" / "pureples.json"
 
@@ -120,13 +125,96 @@ def test_an_unknown_activation_in_a_case_gets_a_suggestion(cases, write, capsys)
     assert "did you mean 'tanh'" in capsys.readouterr().err
 
 
-def test_a_misspelt_experiment_is_told_before_jax_is_imported():
+def answer(words: list[str], folder: Path) -> tuple[int, str, str, set[str]]:
+    """Status, what is said by a new process in a folder, and the modules it needed."""
     program = (
-        "import sys; from substrax.cli import main; status = main(['run', 'xorr']); "
-        "print(status, 'jax' in sys.modules, 'numpy' in sys.modules)"
+        "import sys; from substrax.cli import main\n"
+        "try:\n    status = main(sys.argv[1:])\n"
+        "except SystemExit as end:\n    status = end.code\n"
+        "print()\nprint(status, *sys.modules)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
     )
-    assert done.stdout.split() == ["2", "False", "False"]
-    assert "there is no experiment 'xorr' (did you mean 'xor'?)" in done.stderr
+    *said, last = done.stdout.splitlines()
+    status, *modules = last.split()
+    return int(status), "\n".join(said), done.stderr, set(modules)
+
+
+MINE = """
+import nowhere
+problem = nowhere.Problem(3)
+first, number = 1, 2
+def fitness(network): ...
+def _helper(): ...
+class Maze(nowhere.Problem): ...
+def main(): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ("run xorr", 2, "there is no experiment 'xorr' (did you mean 'xor'?)"),
+        ("resume nowhere", 2, "nowhere does not exist."),
+        ("resume nowhere --generations 3", 2, "nowhere does not exist."),
+        ("run mine.py", 2, "as mine.py:NAME; NAME may be problem, fitness, Maze."),
+        ("list mine.py", 2, "as mine.py:NAME; NAME may be problem, fitness, Maze."),
+        ("run broken.py", 2, "as broken.py:NAME."),
+        ("run xor --track wandbb", 2, "no tracker 'wandbb' (did you mean 'wandb'?)"),
+        ("run xor --track tensorboard --track tensorboard", 2, "given twice"),
+        ("run xor --track wandb", 1, "pip install 'substrax[wandb]'"),
+        ("run xor --populatoin 3", 2, "did you mean 'population'"),
+        ("run xor --out", 2, "argument --out: expected one argument"),
+    ],
+)
+def test_what_is_wrong_is_told_before_jax_is_imported(words, status, said, tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "broken.py").write_text("def fitness(")
+    # a folder of runs, as W&B leaves it, is no library
+    (tmp_path / "wandb").mkdir()
+    if importlib.util.find_spec("wandb") is not None and words.endswith(" wandb"):
+        pytest.skip("wandb is installed, so nothing is wrong")
+    found, _, error, modules = answer(words.split(), tmp_path)
+    assert found == status
+    assert said in " ".join(error.split())
+    assert "jax" not in modules
+
+
+def test_a_misspelt_experiment_is_told_before_numpy_is_imported(tmp_path):
+    assert "numpy" not in answer(["run", "xorr"], tmp_path)[3]
+
+
+def test_help_follows_from_the_settings_and_does_not_wait_for_jax(tmp_path):
+    status, said, _, modules = answer(["run", "--help"], tmp_path)
+    assert status == 0 and "jax" not in modules
+    known = tables()
+    assert f"--method NAME         {', '.join(known.methods)}\n" in said
+    assert f"{', '.join(known.connections)} (emr)" in said
+    assert "depth of the grid (es, emr)" in said
+    assert "file.py:name" in said
+    assert all(name in said for name in TRACKER_LIBRARIES)
+    status, said, _, modules = answer(["resume", "--help"], tmp_path)
+    assert status == 0 and "jax" not in modules
+    for name in (*(k for k in known.run if k != "run.seed"), "method.strategy"):
+        assert f"--{name.rpartition('.')[2]}" in said
+    assert "--seed " not in said
+
+
+def test_flags_with_and_without_values_are_those_of_the_parser():
+    _, flags = _parser()
+    assert {name for name, takes_value in flags.items() if takes_value} == {
+        "--out",
+        "--seeds",
+        "--track",
+    }
+    assert {"--help", "-h", "--json", "--quiet", "--report"} <= flags.keys()
+    words = ["run", "xor", "--out", "--x", "--depth", "3", "--quiet", "--track=wandb"]
+    assert take_settings(words, flags) == (
+        ["run", "xor", "--out", "--x", "--quiet", "--track=wandb"],
+        {"depth": "3"},
+    )

@@ -72,9 +72,7 @@ plt.show()
 # activation functions and biases:
 
 # %%
-decoder = run.experiment.build().decoder
-genome, inputs, outputs = run.best_genome, decoder.genome_inputs, decoder.genome_outputs
-plot_genome(genome, input_names=inputs, output_names=outputs)
+plot_genome(run)
 
 # %% [markdown]
 # And this is the pattern it paints: for each input (the cross) the weights of links to every place
@@ -82,7 +80,7 @@ plot_genome(genome, input_names=inputs, output_names=outputs)
 # a pattern changes, because that is where there is something to tell.
 
 # %%
-plot_fields(decoder, genome)
+plot_fields(run)
 
 # %% [markdown]
 # ## How it went
@@ -102,10 +100,10 @@ for record in run.history[:5]:
 # first. The sizes of species over time:
 
 # %%
-plot_species(run.history)
+plot_species(run)
 
 # %%
-plot_growth(run.history)
+plot_growth(run)
 
 # %% [markdown]
 # The same seed gives the same run, bit for bit. Another seed gives another network:

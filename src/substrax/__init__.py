@@ -55,7 +55,13 @@ def __getattr__(name: str) -> Any:
         return getattr(_import_module(f"{__name__}.{_MODULES[name]}"), name)
     if name in _PACKAGES:
         return _import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._suggest import suggest
+
+    meant = suggest(name, [*_MODULES, *_PACKAGES])
+    # with an object of its own, so that Python does not suggest the same again
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}{meant}", name=name, obj=None
+    )
 
 
 def __dir__() -> list[str]:

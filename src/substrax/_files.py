@@ -82,6 +82,18 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def new_folder(path: Path) -> Path:
+    """Makes a folder of this name, or with a number behind it where that is taken."""
+    number, folder = 1, path
+    while True:
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            number += 1
+            folder = path.with_name(f"{path.name}-{number}")
+
+
 def remove_temporaries(folder: Path, names: re.Pattern[str]) -> None:
     """What a process that was killed while it wrote files of these names has left."""
     for path in folder.glob("*" + TEMPORARY):

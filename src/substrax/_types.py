@@ -44,6 +44,10 @@ def brief(text: object, most: int = 200) -> str:
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
+TRUE_WORDS, FALSE_WORDS = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+"""How people write a switch, in settings as in the files of neat-python."""
+
+
 def round_up(number: int, least: int) -> int:
     """The next power of two: sizes that are few, so that little is compiled."""
     return max(least, 1 << max(0, number - 1).bit_length())

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import hashlib
 import json
 import logging
 import os
@@ -12,8 +13,11 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+import safetensors.numpy
 
 from substrax import _files as files
+from substrax._resources import num_cores
+from substrax._safetensors import map_safetensors
 from substrax.evolution import (
     DamagedRunError,
     RunDirectory,
@@ -24,6 +28,7 @@ from substrax.evolution import (
     evolve,
 )
 from substrax.neat import grow
+from substrax.runs import sealed, unsealed
 
 from .support import parts, timeless
 
@@ -297,6 +302,27 @@ def test_grown_capacities_are_restored(tmp_path):
     assert said.generation == 1
     for a, b in zip(jax.tree.leaves(large), jax.tree.leaves(restored), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_checkpoints_are_written_like_all_arrays_and_older_ones_are_read(
+    whole, tmp_path
+):
+    run = RunDirectory.create(tmp_path / "run", seed=3)
+    finish(run, generations=4)
+    path = run.path / "checkpoints" / "000004.safetensors"
+    arrays, _ = map_safetensors(path)
+    # as earlier versions wrote them: by the package of that name
+    data = safetensors.numpy.save({name: np.array(x) for name, x in arrays.items()})
+    path.write_bytes(data)
+    document = unsealed(path.with_suffix(".json").read_bytes())
+    document |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    path.with_suffix(".json").write_text(sealed(document))
+    finish(RunDirectory(run.path))
+    assert contents(run) == contents(whole[0])
+
+
+def test_facts_count_the_cores_that_may_be_used(whole):
+    assert whole[0].facts()["host"]["cores"] == num_cores()
 
 
 def test_another_seed_or_population_is_refused(whole):

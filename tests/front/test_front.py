@@ -1,5 +1,6 @@
 """The front door: whatever a problem is given as, a run comes out that can be used."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -41,8 +42,25 @@ def test_the_names_are_there_and_nothing_else_is_imported():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert {"evolve", "resume", "load", "Model", "methods"} <= set(run.stdout.split())
-    with pytest.raises(AttributeError, match="no attribute 'evolv'"):
-        sx.evolv  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("evolv", "no attribute 'evolv' (did you mean 'evolve'?)"),
+        ("methds", "no attribute 'methds' (did you mean 'methods'?)"),
+        ("qqqqqq", "no attribute 'qqqqqq'"),
+    ],
+)
+def test_a_misspelt_name_gets_a_suggestion_and_only_one(name, said):
+    with pytest.raises(AttributeError, match=rf"{re.escape(said)}$"):
+        getattr(sx, name)
+    run = subprocess.run(
+        [sys.executable, "-c", f"import substrax; substrax.{name}"],
+        capture_output=True,
+        text=True,
+    )
+    assert run.stderr.endswith(f"{said}\n")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +87,7 @@ def test_any_kind_of_problem_is_evolved(problem, sizes):
     assert run.best(rows).shape == (4, 1)
     assert run.best.fitness == run.best_fitness
     assert run.experiment.method.title in repr(run)
-    assert f"best fitness {run.best_fitness:.6g}" in repr(run)
+    assert f"best fitness {run.best_fitness:z.6g}" in repr(run)
 
 
 def test_the_same_call_gives_the_same_run():
@@ -139,7 +157,7 @@ def test_a_run_from_python_is_as_good_as_any(tmp_path, capsys, problem, sizes):
     run = evolve(problem, directory=tmp_path / "run", target=9.0, **sizes)
     whole = evolve(problem, target=9.0, **(sizes | {"generations": 5}))
     assert main(["show", str(run.directory)]) == 0
-    assert f"{run.best_fitness:.6g}" in capsys.readouterr().out
+    assert f"{run.best_fitness:z.6g}" in capsys.readouterr().out
     shutil.copytree(tmp_path / "run", tmp_path / "other")
     assert main(["resume", str(run.directory), "--generations", "5", "--quiet"]) == 0
     more = sx.resume(tmp_path / "other", generations=5)
@@ -193,6 +211,23 @@ def test_a_problem_without_a_name_goes_on_where_it_is(tmp_path, capsys):
     assert more.report().exists()
 
 
+def test_a_python_file_needs_a_name():
+    said = rf"{HERE}:NAME; NAME may be fitness, make, made, Links\."
+    with pytest.raises(ValueError, match=said):
+        evolve(HERE)
+
+
+def test_a_fitness_of_minus_nothing_is_nothing():
+    def nothing(networks, key):
+        return np.full(len(networks), -0.0)
+
+    problem = sx.HostProblem(nothing, sx.Layout.spread(2, 1), target=1.0)
+    run = evolve(problem, generations=1)
+    assert str(run.best_fitness) == "-0.0"
+    assert "best fitness 0\n" in repr(run)
+    assert "fitness 0" in repr(run.best) and "-0" not in repr(run.best)
+
+
 def test_models_of_data_know_scales_and_labels(tmp_path):
     run = evolve((X * 100 + 7, Y), generations=5)
     model = sx.load(run.best.save(tmp_path / "m.safetensors"))
@@ -207,9 +242,54 @@ def test_a_notebook_shows_pictures_and_a_summary():
         assert "best fitness" in page
 
 
-def test_a_run_that_was_not_saved_says_so():
-    with pytest.raises(ValueError, match="Evolve with directory"):
-        evolve("xor").report()
+def test_a_run_that_was_not_saved_has_a_report_where_it_is_told(tmp_path):
+    run, saved = evolve("xor"), evolve("xor", directory=tmp_path / "run")
+    page = run.report(tmp_path / "new" / "page")
+    assert page == tmp_path / "new" / "page" / "index.html"
+    text = page.read_text("utf-8")
+    assert "This run was not saved" in text and "../config.toml" not in text
+    assert f"found in generation {run.result.state.last_improved}" in text
+    elsewhere = saved.report(tmp_path / "elsewhere")
+    assert "../config.toml" not in elsewhere.read_text("utf-8")
+    # pictures, and what is said of them, are those of the same run if it is saved
+    for name in ("fitness.png", "genome.svg"):
+        pictures = {p.parent / "figures" / name for p in (page, saved.report())}
+        assert len({picture.read_bytes() for picture in pictures}) == 1
+    assert run.report(page.parent) == page  # an older report is replaced
+
+
+def test_a_run_that_was_not_saved_finds_a_place_for_its_report(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "index.html").write_text("mine")
+    first, second = evolve("xor"), evolve("xor", seed=1)
+    place = first.report().absolute()
+    assert place == tmp_path / "report-2" / "index.html"
+    assert second.report().absolute().parent == tmp_path / "report-3"
+    monkeypatch.chdir("/")
+    assert first.report() == place  # the same run, the same place
+    assert (tmp_path / "report" / "index.html").read_text() == "mine"
+
+
+def test_a_report_writes_over_nothing_but_reports(tmp_path):
+    run = evolve("xor")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ValueError, match=r"something else .*\(file\)"):
+        run.report(tmp_path)
+    with pytest.raises(ValueError, match="is a file"):
+        run.report(tmp_path / "file")
+    with pytest.raises(ValueError, match=r"Say .*page, for example"):
+        run.report(tmp_path / "page.html")
+    with pytest.raises(ValueError, match="no finished generation"):
+        evolve("xor", generations=0).report(tmp_path / "none")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_report_of_a_problem_without_a_name_says_how_to_go_on(tmp_path):
+    run = evolve((X, Y))
+    text = run.report(tmp_path / "page").read_text("utf-8")
+    assert "call evolve() again with this seed" in text
+    assert "substrax run config.toml" not in text
 
 
 def test_seeds_are_summed_up(tmp_path):

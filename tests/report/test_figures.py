@@ -18,10 +18,10 @@ from substrax.report import (
     plot_fitness,
     plot_genome,
     plot_grid,
+    plot_growth,
     plot_link_classes,
     plot_species,
     plot_substrate,
-    save_figure,
 )
 from substrax.report._view import CPPNView, some_of
 from substrax.substrate import EMRRule, Layout, line
@@ -154,7 +154,6 @@ def test_classes_of_links_are_those_of_describe(full: Networks):
 
 def test_legend_counts_nodes_and_links(full: Networks):
     figure = plot_substrate(full)
-    assert figure is not None
     words = texts(figure)
     for name, num in describe(full).links.items():
         assert (f"{name}: {num}" in words) == (num > 0)
@@ -167,7 +166,6 @@ def test_many_links_become_an_image_inside_the_svg(
 ):
     monkeypatch.setattr(substrate, "MAX_VECTOR_SHAPES", most)
     figure = plot_substrate(full)
-    assert figure is not None
     lines = figure.axes[0].collections
     assert any(c.get_rasterized() for c in lines) == (most == 3)
 
@@ -179,14 +177,12 @@ def test_of_very_many_links_the_strongest_are_drawn(
 
     monkeypatch.setattr(substrate, "MAX_DRAWN_LINKS", 5)
     figure = plot_substrate(full, colour="weight")
-    assert figure is not None
     [lines] = figure.axes[0].findobj(LineCollection)
     assert len(lines.get_segments()) == 5
 
 
 def test_each_class_has_a_panel(full: Networks):
     figure = plot_link_classes(full)
-    assert figure is not None
     titles = [axes.get_title() for axes in figure.axes]
     assert [t.split(":")[0] for t in titles] == [
         "forward",
@@ -198,33 +194,34 @@ def test_each_class_has_a_panel(full: Networks):
 
 def test_network_that_lies_nowhere_has_no_substrate():
     network = decode(Direct(3, 1, dialect="neat-python"), genome(PLAIN))
-    assert plot_substrate(network) is None
-    assert plot_link_classes(network) is None
+    for plot in (plot_substrate, plot_link_classes):
+        with pytest.raises(ValueError, match=r"no substrate.* Use plot_genome"):
+            plot(network)
 
 
 def test_only_cppns_have_fields_and_only_discovery_has_a_grid():
     plain = Direct(3, 1, dialect="neat-python")
-    assert plot_fields(plain, genome(PLAIN)) is None
-    assert plot_grid(plain, genome(PLAIN)) is None
+    for plot in (plot_fields, plot_grid):
+        with pytest.raises(ValueError, match=r"plain NEAT .* Use plot_genome"):
+            plot(plain, genome(PLAIN))
     fixed = HyperNEAT(Fixed.layered([line(3, -1.0), line(1, 1.0)]), READING)
-    assert plot_grid(fixed, genome(RIDGES)) is None
+    with pytest.raises(ValueError, match=r"no grid.* Use plot_substrate"):
+        plot_grid(fixed, genome(RIDGES))
 
 
 def test_fields_show_each_input_and_output():
     figure = plot_fields(FULL, genome(RIDGES))
-    assert figure is not None
     titles = [axes.get_title() for axes in figure.axes[:4]]
     assert titles == ["from input 0", "from input 1", "from input 2", "to output 0"]
 
 
 def test_flat_field_says_that_it_is_constant():
     figure = plot_fields(FULL, genome(CONSTANT))
-    assert figure is not None and texts(figure).count("constant: ") == 4
+    assert texts(figure).count("constant: ") == 4
 
 
 def test_grid_has_a_row_for_each_input_and_one_for_all():
     figure = plot_grid(FULL, genome(RIDGES))
-    assert figure is not None
     assert len(figure.axes) == 4 * 3 + 2  # rows by levels, and two colour bars
     assert "4 active, 4 linked" in texts(figure)
 
@@ -233,7 +230,6 @@ def test_grid_has_a_row_for_each_input_and_one_for_all():
 def test_empty_network_is_drawn_as_its_diagnosis(colour: str):
     network = decode(FULL, genome(CONSTANT))
     figure = plot_substrate(network, colour=colour)
-    assert figure is not None
     assert "made no hidden position" in texts(figure).replace("\n", " ")
 
 
@@ -260,15 +256,16 @@ def test_failed_generations_are_gaps_not_zeros():
 
 def test_species_stack_up_to_the_population():
     figure = plot_species([metrics_line(g) for g in range(5)])
-    assert figure is not None
     assert figure.axes[0].get_ylim() == (0, 16)
     assert figure.axes[0].get_title(loc="left").startswith("6 species in all, 2 in")
 
 
 def test_nothing_is_drawn_of_a_run_without_generations():
-    assert plot_species([]) is None
-    with pytest.raises(ValueError, match="no finished generation"):
-        plot_fitness([])
+    for plot in (plot_fitness, plot_growth, plot_species):
+        with pytest.raises(ValueError, match="no finished generation"):
+            plot([])
+    with pytest.raises(ValueError, match="which species"):
+        plot_species([metrics_line(0, species_size=[])])
 
 
 def test_figures_leave_the_settings_of_the_user_alone():
@@ -314,14 +311,6 @@ def test_fields_read_outputs_by_name(outputs: tuple[str, ...]):
     biases = view.bias_field(resolution=4)
     np.testing.assert_allclose(biases[0], [-0.75, -1.25, -1.75, -2.25])
     figure = plot_fields(decoder, one)
-    assert figure is not None and "bias of a node" in texts(figure)
+    assert "bias of a node" in texts(figure)
     weights = plot_substrate(decode(decoder, one), colour="weight")
-    assert weights is not None and "bias of a node" in texts(weights)
-
-
-def test_a_figure_that_is_none_is_told_in_words(tmp_path):
-    """Plain NEAT has no substrate to be drawn on."""
-    nowhere = decode(Direct(3, 1), genome(PLAIN))
-    with pytest.raises(ValueError, match=r"no figure to save.*plot_genome draws"):
-        save_figure(plot_substrate(nowhere), tmp_path / "figure")
-    assert not list(tmp_path.iterdir())
+    assert "bias of a node" in texts(weights)

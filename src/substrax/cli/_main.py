@@ -3,17 +3,21 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from .. import __version__
-from .._extra import require_extra
+from .._extra import TRACKER_LIBRARIES, require_extra
 from ..experiments import read_experiment
 from ._errors import in_words
-from ._flags import take_settings
+from ._flags import Parser, take_settings
+
+_WITH_SETTINGS = ("run", "resume", "list")
+"""Commands that take any setting as a flag."""
 
 _RUN_HELP = """\
-EXPERIMENT is a name (see `substrax list`) or a TOML file. Any setting of it can be
-given as a flag: --method.depth 5, or --depth 5 where only one setting ends so. The
-most common:
+EXPERIMENT is a name (see `substrax list`), a TOML file, or a problem of your own as
+file.py:name. Any setting of it can be given as a flag: --method.depth 5, or --depth 5
+where only one setting ends so. The most common:
 
   --seed N              another run of the same experiment
   --generations N       at most so many
@@ -21,34 +25,66 @@ most common:
   --seconds S           at most so long
   --patience N          at most so many generations without a new best
   --population N        genomes in each generation
-  --method NAME         emr, es, hyperneat, neat
-  --depth D             depth of the grid (emr, es)
-  --connections NAME    feedforward, hidden, backward, lateral, self, full (emr)
+  --method NAME         {methods}
+  --depth D             depth of the grid ({with_depth})
+  --connections NAME    {connections} ({with_connections})
 
 `substrax list EXPERIMENT` prints all settings of an experiment.
 """
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _run_help() -> dict[str, str]:
+    from ..settings import tables
+
+    known = tables()
+
+    def having(setting: str) -> str:
+        return ", ".join(m for m in known.methods if setting in known.methods[m])
+
+    text = _RUN_HELP.format(
+        methods=", ".join(known.methods),
+        connections=", ".join(known.connections),
+        with_depth=having("method.depth"),
+        with_connections=having("method.connections"),
+    )
+    return {"epilog": text}
+
+
+def _resume_help() -> dict[str, str]:
+    from ..settings import changeable
+
+    *most, last = (f"--{key.rpartition('.')[2]}" for key in changeable())
+    text = (
+        "Continues a run from its last checkpoint. "
+        f"{', '.join(most)} and {last} may be changed."
+    )
+    return {"description": text}
+
+
+def _parser() -> tuple[Parser, dict[str, bool]]:
+    """The parser, and the flags of commands that take settings besides."""
+    parser = Parser(
         prog="substrax",
         description="Evolve networks whose structure is discovered.",
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=Parser
+    )
 
-    def add(name: str, help: str, **more) -> argparse.ArgumentParser:
-        return commands.add_parser(name, help=help, allow_abbrev=False, **more)
+    def add(name: str, help: str, **more) -> Parser:
+        return commands.add_parser(name, help=help, **more)
 
     run = add(
         "run",
         "evolve networks for a problem",
         description="Runs an experiment, in a new directory.",
-        epilog=_RUN_HELP,
+        late=_run_help,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    run.add_argument("experiment", metavar="EXPERIMENT", help="a name or a TOML file")
+    run.add_argument(
+        "experiment", metavar="EXPERIMENT", help="a name, a TOML file, or file.py:name"
+    )
     run.add_argument("--out", metavar="DIR", help="where (default: below runs/)")
     run.add_argument(
         "--seeds",
@@ -60,9 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     resume = add(
         "resume",
         "continue a run that was stopped or killed",
-        description="Continues a run from its last checkpoint. --generations, "
-        "--target, --seconds, --patience, --checkpoint_every and --max_cached_bytes "
-        "may be changed.",
+        late=_resume_help,
     )
     resume.add_argument("directory", metavar="DIR")
     _add_running(resume)
@@ -98,17 +132,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     verify.add_argument("--precision", choices=("f32", "f64"), default="f64")
     verify.add_argument("--json", action="store_true", help="print one JSON object")
-    return parser
+    flags: dict[str, bool] = {}
+    for name in _WITH_SETTINGS:
+        flags |= commands.choices[name].flags
+    return parser, flags
 
 
-def _add_running(parser: argparse.ArgumentParser) -> None:
+def _add_running(parser: Parser) -> None:
     parser.add_argument("--report", action="store_true", help="write the report, too")
     parser.add_argument(
         "--track",
         action="append",
         default=[],
         metavar="NAME",
-        help="log to tensorboard, wandb or mlflow; may be repeated",
+        help=f"log to a tracker ({', '.join(TRACKER_LIBRARIES)}); may be repeated",
     )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     parser.add_argument(
@@ -123,44 +160,39 @@ def _add_running(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_OWN_FLAGS = {
-    "--seeds",
-    "--out",
-    "--report",
-    "--track",
-    "--quiet",
-    "--json",
-    "--no-cache",
-    "--help",
-    "-h",
-}
-
-
 def _dispatch(words: Sequence[str]) -> int:
     settings: dict[str, str] = {}
-    if words and words[0] in ("run", "resume", "list"):
-        words, settings = take_settings(words, _OWN_FLAGS)
-    arguments = _parser().parse_args(words)
+    parser, flags = _parser()
+    if words and words[0] in _WITH_SETTINGS:
+        words, settings = take_settings(words, flags)
+    arguments = parser.parse_args(words)
     arguments.settings = settings
     command = arguments.command
+    # What is wrong, or missing, is told before JAX is imported and anything is done.
     if getattr(arguments, "report", False) or command == "report":
-        require_extra("matplotlib", "report")  # now, and not after the evolution
+        require_extra("matplotlib", "report")
+    if getattr(arguments, "track", ()):
+        from ..settings import check_trackers
+
+        check_trackers(arguments.track)
     if command == "list":
         from ._list import list_all, list_settings
 
         wanted = arguments.experiment
         return list_all() if wanted is None else list_settings(wanted, settings)
     if command == "run":
-        # what is misspelt is told before JAX is imported
         name, text = read_experiment(arguments.experiment)
         from ._list import check_settings
 
         check_settings(name, text, settings)
-    if command == "resume" and settings:
-        from ..runs import read_config
+    if command == "resume":
+        from ..runs import check_directory, read_config
         from ._list import check_settings
 
-        check_settings(arguments.directory, read_config(arguments.directory), settings)
+        place = Path(arguments.directory)
+        check_directory(place)
+        if settings:
+            check_settings(str(place), read_config(place), settings)
     if command == "show":
         from ._show import show
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -30,22 +31,15 @@ from ..settings import (
     NAMES,
     Resolved,
     Setting,
+    changeable,
     changed,
     flatten,
     resolve,
 )
 from ._build import build_config, build_neat, genome_activations
 from ._own import ARRAYS, absolute, named, own_problem, suggestions
-from ._run import CHANGEABLE, RunSettings
+from ._run import RunSettings
 from ._start import StartSettings, given_settings, is_place, read_file
-
-_WITHOUT_EFFECT = (
-    "method.strategy",
-    "neat.max_nodes",
-    "neat.max_links",
-    "neat.max_species",
-)
-"""Settings that decide about time and memory, never about results."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,6 +122,14 @@ class Experiment:
         if name == ARRAYS:
             settings["path"] = self.folder / settings["path"]
         return _section_errors("problem", problem, settings)
+
+    @property
+    def target(self) -> float | None:
+        """The fitness that is enough, if there is one and it is known here."""
+        target = self.run.target
+        if target is None and not self.is_elsewhere:
+            target = self.problem.target
+        return target if target is not None and math.isfinite(target) else None
 
     def _section(self, name: str) -> dict[str, Any]:
         """The settings of a section, without the name of the thing itself."""
@@ -248,8 +250,7 @@ class Experiment:
     def check_continues(self, recorded: "Experiment") -> None:
         """Raises if a run of `recorded` cannot go on with these settings."""
         now, then = self.values, recorded.values
-        free = {f"run.{name}" for name in CHANGEABLE}
-        free |= set(_WITHOUT_EFFECT)
+        free = changeable()
         for key in now.keys() | then.keys():
             if key not in free and now.get(key) != then.get(key):
                 what = (
@@ -257,11 +258,11 @@ class Experiment:
                     if key.startswith(("neat.", "start.")) or key == "run.seed"
                     else "which the fitness of all earlier generations depends on"
                 )
-                changeable = ", ".join((*CHANGEABLE, *_WITHOUT_EFFECT))
+                short = ", ".join(name.removeprefix("run.") for name in free)
                 raise ValueError(
                     f"{key} is {_plainly(then.get(key))} in this run, {what}; it "
                     f"cannot become {_plainly(now.get(key))}. A run that goes on may "
-                    f"change {changeable}; for anything else start a new one: "
+                    f"change {short}; for anything else start a new one: "
                     "`substrax run DIR/config.toml` with that setting."
                 )
 

@@ -27,16 +27,15 @@ class RunSettings:
     @property
     def resources(self) -> Resources:
         """What the run may take; none of it changes results."""
-        return Resources(self.memory_budget, self.threads, engine=self.engine)
+        return Resources(**{name: getattr(self, name) for name in _RESOURCES})
 
     @property
     def limits(self) -> dict[str, Any]:
         """The other arguments of `evolve`."""
         values = dataclasses.asdict(self)
-        for name in ("memory_budget", "threads", "engine"):
-            del values[name]
-        return values
+        return {name: values[name] for name in values if name not in _RESOURCES}
 
 
-CHANGEABLE = tuple(f.name for f in dataclasses.fields(RunSettings) if f.name != "seed")
-"""What a run that goes on may have another value of."""
+_RESOURCES = {f.name for f in dataclasses.fields(RunSettings)} & {
+    f.name for f in dataclasses.fields(Resources)
+}

@@ -16,7 +16,9 @@ from ._callbacks import TrackerError as TrackerError
 from ._callbacks import check_callbacks as check_callbacks
 from ._checks import check_limits as check_limits
 from ._checks import check_memory as check_memory
+from ._compile_clock import xla_seconds as xla_seconds
 from ._directory import RunDirectory as RunDirectory
+from ._facts import surroundings as surroundings
 from ._generation import Generation as Generation
 from ._generation import RunInfo as RunInfo
 from ._lock import RunLockedError as RunLockedError

@@ -13,6 +13,7 @@ import safetensors
 import safetensors.numpy
 
 from .._files import write_atomically
+from .._safetensors import safetensors_pieces
 from ..runs import DamagedRunError, sealed, unsealed
 
 FORMAT, VERSION = "substrax-checkpoint", 2
@@ -87,9 +88,7 @@ def generations(folder: Path) -> list[int]:
 def write_checkpoint(folder: Path, checkpoint: Checkpoint, state: Any) -> None:
     """Keeps the state after some generations, and the one before it."""
     arrays_path, json_path = _paths(folder, checkpoint.generation)
-    data = safetensors.numpy.save(
-        {name: np.asarray(x, order="C") for name, x in state_arrays(state).items()}
-    )
+    data = b"".join(safetensors_pieces(state_arrays(state), {}))
     write_atomically(arrays_path, data)
     document = {
         "format": FORMAT,

@@ -8,6 +8,7 @@ import jax
 
 from .._compile_cache import num_cache_hits
 from . import _programs
+from ._compile_clock import compiling
 
 Result = TypeVar("Result")
 
@@ -55,9 +56,11 @@ class Compiled(Generic[Result]):
         kinds = tuple(map(jax.typeof, leaves))
         where = (_programs.state_of_jax(), structure, kinds)
         program = self._programs.get(where)
-        if program is None:
+        if program is not None:
+            return program(*arguments)
+        with compiling():  # here, or in the first call
             program = self._programs[where] = self._make(arguments)
-        return program(*arguments)
+            return program(*arguments)
 
     def _make(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         options = compiler_options(jax.default_backend())

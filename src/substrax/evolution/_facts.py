@@ -2,12 +2,12 @@
 
 import datetime
 import importlib.metadata
-import os
 import platform
 from typing import Any
 
 import jax
 
+from .._resources import num_cores
 from ..runs import FORMAT, VERSION
 
 _PACKAGES = ("substrax", "jax", "jaxlib", "numpy", "equinox", "safetensors")
@@ -15,12 +15,22 @@ _PACKAGES = ("substrax", "jax", "jaxlib", "numpy", "equinox", "safetensors")
 
 def gather_facts(seed: int) -> dict[str, Any]:
     """The content of `run.json` at the start."""
-    device = jax.devices()[0]
     return {
         "format": FORMAT,
         "version": VERSION,
         "seed": seed,
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **surroundings(),
+        "settings": None,
+        "stopped": None,
+        "error": None,
+    }
+
+
+def surroundings() -> dict[str, Any]:
+    """What this process runs with: versions, devices, the machine."""
+    device = jax.devices()[0]
+    return {
         "versions": {
             "python": platform.python_version(),
             **{name: importlib.metadata.version(name) for name in _PACKAGES},
@@ -33,9 +43,6 @@ def gather_facts(seed: int) -> dict[str, Any]:
         "host": {
             "system": platform.system(),
             "machine": platform.machine(),
-            "cores": os.cpu_count(),
+            "cores": num_cores(),
         },
-        "settings": None,
-        "stopped": None,
-        "error": None,
     }

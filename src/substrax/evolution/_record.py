@@ -33,6 +33,19 @@ class Result:
         """Whether the target was reached."""
         return self.solved_at is not None
 
+    def found(self) -> tuple[Genome, Networks]:
+        """The best genome and its network; a `ValueError` says why there is none."""
+        if self.best_genome is None or self.best_network is None:
+            raise ValueError(
+                "this run has no best network: "
+                + (
+                    "no generation was finished."
+                    if not self.generations
+                    else "no evaluation succeeded, every fitness was NaN or infinite."
+                )
+            )
+        return self.best_genome, self.best_network
+
 
 def make_record(
     next_state: NEATState,

@@ -3,6 +3,7 @@
 Nothing here imports JAX: a name that does not exist is told at once.
 """
 
+import ast
 import importlib.resources
 import json
 import os
@@ -11,6 +12,9 @@ from pathlib import Path
 
 from .._documents import read_text
 from .._suggest import suggest
+
+_MOST_NAMES = 12
+"""More of them would hide what is said."""
 
 
 def builtin_experiments() -> dict[str, str]:
@@ -46,4 +50,29 @@ def read_experiment(name_or_path: str | os.PathLike[str]) -> tuple[str, str]:
             f"Known are {', '.join(builtin)}; or give a TOML file, or a "
             "problem of your own as file.py:name."
         )
-    return str(path), read_text(path)
+    text = read_text(path)
+    if path.suffix == ".py":
+        names = ", ".join(_names_in(text))
+        raise ValueError(
+            f"{name} is a Python file. Say which problem or fitness in it is meant, as "
+            f"{name}:NAME" + (f"; NAME may be {names}." if names else ".")
+        )
+    return str(path), text
+
+
+def _names_in(program: str) -> list[str]:
+    """Functions, classes and objects that may be problems; nothing is executed."""
+    try:
+        statements = ast.parse(program).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    names = []
+    for statement in statements:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            names.append(statement.name)
+        elif isinstance(statement, ast.Assign) and isinstance(
+            statement.value, ast.Call
+        ):
+            names += [x.id for x in statement.targets if isinstance(x, ast.Name)]
+    is_public = lambda name: not name.startswith("_") and name != "main"
+    return list(filter(is_public, dict.fromkeys(names)))[:_MOST_NAMES]

@@ -1,10 +1,13 @@
 """What is seen while a run goes on."""
 
+import contextlib
 import html
 import importlib
 import json
 import sys
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,11 +16,12 @@ import jax
 
 from .._resources import Progress
 from ..config import Experiment
-from ..evolution import Generation, GenerationRecord
+from ..evolution import Generation, GenerationRecord, xla_seconds
 
 _RECENT = 20
 _LINE_EVERY = 10
 _LINE_SECONDS = 10.0
+_COMPILE_SECONDS = 1.0
 
 
 class Silent:
@@ -67,7 +71,7 @@ class _Estimate:
 
 
 def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4f}"
+    return "none" if value is None else f"{value:z.4f}"
 
 
 def _duration(seconds: float) -> str:
@@ -104,6 +108,41 @@ def _progress_line(progress: Progress) -> str:
     return f"{done}, {found}, {_duration(progress.seconds)}; still to go: {rest}"
 
 
+class _Compilation:
+    """Whether the first generation compiles, which is said once it takes a while.
+
+    What comes from a cache takes none, and nothing is said.
+    """
+
+    def __init__(self) -> None:
+        self._before = xla_seconds()
+        self._is_over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def takes_long(self) -> bool:
+        return xla_seconds() - self._before >= _COMPILE_SECONDS
+
+    def watch(self, tell_fn: Callable[[], None]) -> None:
+        """Calls a function if it takes long, while the run itself is busy."""
+        self._thread = threading.Thread(target=self._wait, args=(tell_fn,), daemon=True)
+        self._thread.start()
+
+    def _wait(self, tell_fn: Callable[[], None]) -> None:
+        while not self._is_over.wait(_COMPILE_SECONDS / 4):
+            if self.takes_long:
+                # Where nobody reads any more, the run itself says so.
+                with contextlib.suppress(OSError, ValueError):
+                    tell_fn()
+                return
+
+    def end(self) -> None:
+        """There is something else to say now."""
+        self._is_over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+
 class _PlainLines(Silent):
     """Lines for a file or a pipe: where something improved, and now and then."""
 
@@ -114,6 +153,7 @@ class _PlainLines(Silent):
         self._last_ever: float | None = None
         self._last_line = 0.0
         self._last_progress = time.monotonic()
+        self._compilation = _Compilation()
 
     def progress(self, progress: Progress) -> None:
         now = time.monotonic()
@@ -122,16 +162,21 @@ class _PlainLines(Silent):
             print(f"  discovering: {_progress_line(progress)}", flush=True)
 
     def __enter__(self) -> "_PlainLines":
-        print(*self._title, sep="\n")
-        print("The first generation compiles, which takes a while ...", flush=True)
+        print(*self._title, sep="\n", flush=True)
+        sentence = "The first generation compiles, which takes a while ..."
+        self._compilation.watch(lambda: print(sentence, flush=True))
         return self
+
+    def __exit__(self, *_: object) -> None:
+        self._compilation.end()
 
     def update(self, generation: Generation) -> None:
         record = generation.record
         self._estimate.add(record)
+        self._compilation.end()
         if not self._has_header:
             self._has_header = True
-            if record.compile_seconds >= 0.05:
+            if record.compile_seconds >= _COMPILE_SECONDS:
                 print(f"(compiled in {record.compile_seconds:.1f} s)")
             print(
                 "generation    best    ever    mean  species  hidden  links"
@@ -164,6 +209,7 @@ class _Live:
         self._record: GenerationRecord | None = None
         self._progress: Progress | None = None
         self._began = time.monotonic()
+        self._compilation = _Compilation()
         self._live: Any = None
 
     def __enter__(self) -> "_Live":
@@ -200,7 +246,9 @@ class _Live:
         record = self._record
         elapsed = _duration(time.monotonic() - self._began)
         if record is None:
-            return [("compiling ...", elapsed), *self._progress_rows()]
+            takes_long = self._compilation.takes_long
+            what = "compiling ..." if takes_long else "starting ..."
+            return [(what, elapsed), *self._progress_rows()]
         estimate = self._estimate
         return [
             ("generation", f"{record.generation + 1} of {self._generations}"),
@@ -257,12 +305,15 @@ class _Notebook(_Live):
 
     def __enter__(self) -> "_Notebook":
         self._handle = _ipython().display(self._page(), display_id=True)
+        self._compilation.watch(self._show)
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._compilation.end()
         self._show()
 
     def update(self, generation: Generation) -> None:
+        self._compilation.end()
         super().update(generation)
         self._show_sometimes()
 

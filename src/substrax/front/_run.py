@@ -4,6 +4,7 @@ import base64
 import functools
 import html
 import io
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,25 +38,16 @@ class Run:
         directory: Path | None = None,
     ) -> None:
         self.experiment, self.result, self.directory = experiment, result, directory
+        self._report_folder: Path | None = None
 
     @functools.cached_property
     def best(self) -> Model:
         """The best network of all generations."""
-        result = self.result
-        if result.best_network is None:
-            raise ValueError(
-                "this run has no best network: "
-                + (
-                    "no generation was finished."
-                    if not result.generations
-                    else "no evaluation succeeded, every fitness was NaN or infinite."
-                )
-            )
         return Model(
-            result.best_network,
+            self.result.found()[1],
             self.experiment.problem.preparation,
             name=self.experiment.problem.name,
-            fitness=result.best_fitness,
+            fitness=self.result.best_fitness,
         )
 
     @property
@@ -114,11 +106,13 @@ class Run:
         if result.best_network is not None and result.best_genome is not None:
             nodes, links = genome_size(result.best_genome)
             lines += [
-                f"best fitness {result.best_fitness:.6g}",
+                f"best fitness {result.best_fitness:z.6g}",
                 f"genome: {nodes} nodes, {links} links",
                 "network: " + str(self.best.describe()).replace("\n", "; "),
             ]
-            lines += [f"{name}: {value:.6g}" for name, value in self.measures().items()]
+            lines += [
+                f"{name}: {value:z.6g}" for name, value in self.measures().items()
+            ]
         if not result.is_solved:
             found = diagnose(self.history, experiment.method.name)
             lines += [f"stuck? {sentence}" for sentence in found]
@@ -132,14 +126,12 @@ class Run:
         """Fitness over the generations."""
         from ..report import plot_fitness
 
-        return plot_fitness(self.history, target=self.target)
+        return plot_fitness(self)
 
     @property
     def target(self) -> float | None:
         """The fitness that was asked for, if it is a number."""
-        target = self.experiment.run.target
-        target = self.experiment.problem.target if target is None else target
-        return target if abs(target) < float("inf") else None
+        return self.experiment.target
 
     def _repr_html_(self) -> str:
         text = "<br>".join(html.escape(line) for line in self._lines())
@@ -158,26 +150,25 @@ class Run:
         if not self.history:
             return []
         figures: list[Any] = [self.plot()]
-        if self.result.best_network is not None and self.result.best_genome is not None:
-            decoder = self.experiment.build().decoder
-            figures.append(
-                plot_best(self.result.best_network, self.result.best_genome, decoder)
-            )
+        if self.result.best_network is not None:
+            figures.append(plot_best(self))
         return figures
 
-    def report(self) -> Path:
-        """Writes the page about this run into its directory; returns where it is."""
+    def report(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Writes the page about this run; returns where it is.
+
+        **Arguments:**
+
+        - `path`: a folder for it, and for its figures; left out, `report` in the
+          directory of the run or, if it was not saved, a new folder of that name (or
+          `report-2`, ...) where the program runs.
+        """
         from ..report import write_report
 
-        if self.directory is None:
-            raise ValueError(
-                "this run was not saved, so there is no place for its report. Evolve "
-                "with directory='some/folder'."
-            )
-        parts = self.experiment.build()
-        return write_report(
-            self.directory, decoder=parts.decoder, problem=parts.problem
-        )
+        page = write_report(self, self._report_folder if path is None else path)
+        if path is None and self.directory is None:
+            self._report_folder = page.parent.absolute()  # the next time, too
+        return page
 
 
 def _embedded(figure: "Figure") -> str:

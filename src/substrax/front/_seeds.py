@@ -61,7 +61,7 @@ class SeedRuns:
         lines = [
             f"{facts['solved']} of {facts['runs']} solved (95 % interval "
             f"{facts['rate_low']:.2f} to {facts['rate_high']:.2f})",
-            f"median of best fitness {facts['median_best_fitness']:.6g}, of time "
+            f"median of best fitness {facts['median_best_fitness']:z.6g}, of time "
             f"{facts['median_seconds']:.1f} s",
         ]
         if "median_generations_if_solved" in facts:

@@ -163,7 +163,7 @@ class Model:
     def __repr__(self) -> str:
         network = self.network
         what = f"{self.name}: " if self.name else ""
-        fitness = "" if self.fitness is None else f", fitness {self.fitness:.4g}"
+        fitness = "" if self.fitness is None else f", fitness {self.fitness:z.4g}"
         sizes = (
             _counted(self.num_inputs, "input"),
             _counted(int(network.num_hidden[0]), "hidden node"),

@@ -14,6 +14,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from .._types import round_up
 from ._counting import count, running_count
 
 T = TypeVar("T")
@@ -251,7 +252,7 @@ def stable_sum(x: Float[Array, "*batch n"]) -> Float[Array, "*batch"]:
     additions unchanged when the axis is padded with zeros to the next power of two.
     A larger capacity therefore gives the same bits, which `jnp.sum` does not promise.
     """
-    length = 1 << max(x.shape[-1] - 1, 0).bit_length()
+    length = round_up(x.shape[-1], 1)
     widths = [(0, 0)] * (x.ndim - 1) + [(0, length - x.shape[-1])]
     x = jnp.pad(x, widths)
     while length > 1:

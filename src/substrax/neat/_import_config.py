@@ -8,7 +8,14 @@ from typing import Any
 
 from .._documents import read_text
 from .._suggest import suggest
-from .._types import brief, check_finite, check_whole, shown
+from .._types import (
+    FALSE_WORDS,
+    TRUE_WORDS,
+    brief,
+    check_finite,
+    check_whole,
+    shown,
+)
 from ..cppn import activation_id
 from ._config import (
     CrossoverConfig,
@@ -38,7 +45,6 @@ _CONNECTIONS = {
     "partial_nodirect": "partial",
     "partial_direct": "partial_direct",
 }
-_TRUE, _FALSE = ("1", "yes", "true", "on"), ("0", "no", "false", "off")
 # neat-python's defaults, which leave a node's time constant at 1, as if without one.
 _TIME_CONSTANT = {
     "init_mean": 1.0,
@@ -110,9 +116,9 @@ class _Reader:
 
     def switch(self, section: str, name: str, default: bool | None = None) -> bool:
         def convert(text: str) -> bool:
-            if text.lower() not in (*_TRUE, *_FALSE):
+            if text.lower() not in (*TRUE_WORDS, *FALSE_WORDS):
                 raise ValueError("it is neither true nor false")
-            return text.lower() in _TRUE
+            return text.lower() in TRUE_WORDS
 
         return self._read(section, name, default, convert)
 
@@ -192,7 +198,10 @@ def _mutation(reader: _Reader) -> MutationConfig:
     to_false = reader.number(section, "enabled_rate_to_false_add", 0.0)
     single = reader.switch(section, "single_structural_mutation", False)
     surer = reader.word(
-        section, "structural_mutation_surer", "default", ("default", *_TRUE, *_FALSE)
+        section,
+        "structural_mutation_surer",
+        "default",
+        ("default", *TRUE_WORDS, *FALSE_WORDS),
     )
     return MutationConfig(
         add_node_rate=reader.number(section, "node_add_prob"),
@@ -204,7 +213,7 @@ def _mutation(reader: _Reader) -> MutationConfig:
         disable_rate=min(1.0, rate + to_false) / 2,
         activation_rate=reader.number(section, "activation_mutate_rate"),
         single_structural=single,
-        surer=single if surer == "default" else surer in _TRUE,
+        surer=single if surer == "default" else surer in TRUE_WORDS,
         split_disabled_links=True,
         share_split_nodes=False,
     )
@@ -279,8 +288,8 @@ def _notes(reader: _Reader) -> None:
     for name in ("aggregation_default", "aggregation_options"):
         if reader.text(section, name, "sum").lower() != "sum":
             reader.note(section, name, sums)
-    choices = (*_TRUE, *_FALSE, "random", "none")
-    if reader.word(section, "enabled_default", "true", choices) not in _TRUE:
+    choices = (*TRUE_WORDS, *FALSE_WORDS, "random", "none")
+    if reader.word(section, "enabled_default", "true", choices) not in TRUE_WORDS:
         reader.note(section, "enabled_default", "new links are always enabled here.")
     reader.seen.add((section, "response_init_type"))
     if reader.number(section, "response_max_value", 1.0) < 1.0:

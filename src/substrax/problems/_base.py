@@ -140,6 +140,13 @@ def check_function(name: str, fn: object) -> None:
         raise ValueError(f"{name} must be a function, not {shown(fn)}.")
 
 
+def check_own(fn: object, layout: Layout, target: float) -> None:
+    """A problem of somebody's own is a function, a layout and a target."""
+    check_function("fn", fn)
+    check_layout(layout)
+    check_target(target)
+
+
 def check_layout(layout: Layout) -> None:
     if not isinstance(layout, Layout):
         raise ValueError(

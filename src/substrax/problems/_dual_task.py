@@ -10,21 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from .._resources import Resources
-from .._types import check_settings
-from ..network import Networks
-from ..substrate import Layout
 from . import _maze_worlds as worlds
-from ._base import (
-    AbstractProblem,
-    check_choice,
-    check_networks,
-    check_positive,
-    check_single,
-)
-from ._function import run_outcomes
-from ._maze_drive import MAX_STEPS, distance, drive, robot_layout
-from ._maze_robot import RADARS, sense_target
+from ._base import check_choice
+from ._maze_drive import MAX_STEPS, distance, drive
+from ._maze_problem import RobotProblem
+from ._maze_robot import sense_target
 from ._network_function import NetworkFunction
 
 PLACEMENTS = ("fixed", "random")
@@ -116,7 +106,7 @@ def _dual_task(radar: str, food: str, max_steps: int) -> Callable:
 
 
 @dataclasses.dataclass(frozen=True)
-class DualTask(AbstractProblem):
+class DualTask(RobotProblem):
     """Find the way through a corridor by touch, and gather food by compass.
 
     The dual task of Risi & Stanley (2012): the robot of `HardMaze` in two worlds that
@@ -166,35 +156,19 @@ class DualTask(AbstractProblem):
 
     name: ClassVar[str] = "dual-task"
     target: ClassVar[float] = 1.0
-    suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
 
     def __post_init__(self) -> None:
-        check_settings(self)
-        check_choice("radar", self.radar, RADARS)
+        super().__post_init__()
         check_choice("food", self.food, PLACEMENTS)
-        check_positive("max_steps", self.max_steps)
 
-    @functools.cached_property
-    def layout(self) -> Layout:
-        return robot_layout()
+    def _journey(self) -> Callable:
+        return _dual_task(self.radar, self.food, self.max_steps)
 
-    def fitness(
-        self,
-        networks: Networks,
-        *,
-        key: Key[Array, ""],
-        resources: Resources | None = None,
-    ) -> Float[np.ndarray, " networks"]:
-        check_networks(self, networks)
-        if not len(networks):
-            return np.zeros(0)
-        end = self._outcome(networks, key, resources)
+    def _scores(self, end: _DualOutcome) -> Float[np.ndarray, " networks"]:
         navigation, gathering = _dual_fitness(end)
-        return np.where(end.is_finite > 0, (navigation + gathering) / 2, np.nan)
+        return (navigation + gathering) / 2
 
-    def measures(self, network: Networks) -> dict[str, float]:
-        check_single(self, network)
-        end = self._outcome(network, jax.random.key(0))
+    def _told(self, end: _DualOutcome) -> dict[str, float]:
         navigation, gathering = _dual_fitness(end)
         return {
             "navigation": float(navigation[0]),
@@ -206,15 +180,6 @@ class DualTask(AbstractProblem):
             "food_distance": float(end.room_distance[0]),
             "food_steps": float(end.room_steps[0]),
         }
-
-    def _outcome(
-        self,
-        networks: Networks,
-        key: Key[Array, ""],
-        resources: Resources | None = None,
-    ) -> _DualOutcome:
-        fn = _dual_task(self.radar, self.food, self.max_steps)
-        return run_outcomes(fn, networks, key, resources)
 
 
 def _dual_fitness(end: _DualOutcome) -> tuple[np.ndarray, np.ndarray]:

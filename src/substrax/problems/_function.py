@@ -14,14 +14,7 @@ from .._resources import Resources
 from .._types import brief
 from ..network import Networks, capacity_for, groups_of
 from ..substrate import Layout
-from ._base import (
-    AbstractProblem,
-    check_function,
-    check_layout,
-    check_networks,
-    check_single,
-    check_target,
-)
+from ._base import AbstractProblem, check_networks, check_own, check_single
 from ._network_function import (
     NetworkFunction,
     network_functions,
@@ -132,9 +125,7 @@ class FunctionProblem(AbstractProblem):
     name: str = "function"
 
     def __post_init__(self) -> None:
-        check_function("fn", self.fn)
-        check_layout(self.layout)
-        check_target(self.target)
+        check_own(self.fn, self.layout, self.target)
 
     def fitness(
         self,

@@ -11,14 +11,7 @@ from .._resources import Resources
 from .._types import ArrayLike
 from ..network import Networks
 from ..substrate import Layout
-from ._base import (
-    AbstractProblem,
-    check_function,
-    check_layout,
-    check_networks,
-    check_single,
-    check_target,
-)
+from ._base import AbstractProblem, check_networks, check_own, check_single
 from ._fitness import checked_fitness
 
 HostFitness = Callable[[Networks, Any], ArrayLike]
@@ -51,9 +44,7 @@ class HostProblem(AbstractProblem):
     name: str = "host"
 
     def __post_init__(self) -> None:
-        check_function("fn", self.fn)
-        check_layout(self.layout)
-        check_target(self.target)
+        check_own(self.fn, self.layout, self.target)
 
     def fitness(
         self,

@@ -5,26 +5,14 @@ import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from .._resources import Resources
-from .._types import check_settings
-from ..network import Networks
-from ..substrate import Layout
 from . import _maze_worlds as worlds
-from ._base import (
-    AbstractProblem,
-    check_choice,
-    check_networks,
-    check_positive,
-    check_single,
-)
-from ._function import run_outcomes
-from ._maze_drive import MAX_STEPS, distance, drive, robot_layout
-from ._maze_robot import RADARS, sense_target
+from ._maze_drive import MAX_STEPS, distance, drive
+from ._maze_problem import RobotProblem
+from ._maze_robot import sense_target
 from ._network_function import NetworkFunction
 
 _GOAL_RADIUS, _WAYPOINT_RADIUS, _WAYPOINT_SCALE = 35.0, 20.0, 650.0
@@ -90,7 +78,7 @@ def _hard_maze(radar: str, max_steps: int) -> Callable:
 
 
 @dataclasses.dataclass(frozen=True)
-class HardMaze(AbstractProblem):
+class HardMaze(RobotProblem):
     """Drive a robot through a maze that leads away from its goal at first.
 
     The robot of Risi & Stanley (2012), a disc of radius 10.5, starts below, facing up.
@@ -141,39 +129,17 @@ class HardMaze(AbstractProblem):
 
     name: ClassVar[str] = "hard-maze"
     target: ClassVar[float] = 10.0
-    suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-        check_choice("radar", self.radar, RADARS)
-        check_positive("max_steps", self.max_steps)
+    def _journey(self) -> Callable:
+        return _hard_maze(self.radar, self.max_steps)
 
-    @functools.cached_property
-    def layout(self) -> Layout:
-        return robot_layout()
-
-    def fitness(
-        self,
-        networks: Networks,
-        *,
-        key: Key[Array, ""],
-        resources: Resources | None = None,
-    ) -> Float[np.ndarray, " networks"]:
-        check_networks(self, networks)
-        if not len(networks):
-            return np.zeros(0)
-        fn = _hard_maze(self.radar, self.max_steps)
-        end: _MazeOutcome = run_outcomes(fn, networks, key, resources)
+    def _scores(self, end: _MazeOutcome) -> Float[np.ndarray, " networks"]:
         has_all = end.waypoints == len(worlds.HARD_MAZE_WAYPOINTS)
         closeness = 1.0 - end.waypoint_distance / _WAYPOINT_SCALE
         fitness = end.waypoints + np.where(has_all, 0.0, closeness)
-        fitness = np.where(end.has_arrived > 0, self.target, fitness)
-        return np.where(end.is_finite > 0, fitness, np.nan)
+        return np.where(end.has_arrived > 0, self.target, fitness)
 
-    def measures(self, network: Networks) -> dict[str, float]:
-        check_single(self, network)
-        fn = _hard_maze(self.radar, self.max_steps)
-        end: _MazeOutcome = run_outcomes(fn, network, jax.random.key(0))
+    def _told(self, end: _MazeOutcome) -> dict[str, float]:
         return {
             "reached_goal": float(end.has_arrived[0]),
             "goal_distance": float(end.goal_distance[0]),

@@ -17,6 +17,7 @@ from ._style import (
     style,
     weight_colours,
 )
+from ._subject import EvolvedRun, decoder_of, genome_of
 from ._view import CPPNView, some_of
 
 if TYPE_CHECKING:
@@ -34,17 +35,28 @@ def shown_terminals(layout: Layout, max_panels: int) -> tuple[list[int], list[in
 
 
 def plot_fields(
-    decoder: AbstractDecoder, genome: Genome, *, max_panels: int = MAX_PANELS
-) -> "Figure | None":
+    run: EvolvedRun | AbstractDecoder,
+    genome: Genome | None = None,
+    *,
+    max_panels: int = MAX_PANELS,
+) -> "Figure":
     """Weights of links from each input to the plane, and from it to each output.
 
     Of more terminals than `max_panels` some are shown, spread evenly. A cross marks the
     fixed end of the links. If the CPPN gives biases, a last panel shows them, on a
-    scale of their own. None for a genome that is no CPPN.
+    scale of their own.
+
+    **Arguments:**
+
+    - `run`: what `substrax.evolve` returned, or a decoder.
+    - `genome`: the CPPN (without a leading axis); left out, the best one of the run.
     """
-    view = CPPNView.of(decoder, genome)
+    view = CPPNView.of(decoder_of(run), genome_of(run, genome))
     if view is None:
-        return None
+        raise ValueError(
+            "plain NEAT has no CPPN that would paint a pattern: its genome is the "
+            "network. Use plot_genome."
+        )
     inputs, outputs = shown_terminals(view.layout, max_panels)
     panels = [
         *((f"from input {k}", view.layout.inputs[k], True) for k in inputs),

@@ -13,9 +13,16 @@ from ..substrate import Layout
 from ._fields import MAX_PANELS, plot_fields, shown_terminals
 from ._graph import plot_genome
 from ._grid import MAX_LEVELS, MAX_SOURCES, plot_grid
-from ._history import plot_fitness, plot_growth, plot_species
+from ._history import has_species, plot_fitness, plot_growth, plot_species
 from ._run import Run
-from ._substrate import MAX_DRAWN_LINKS, link_masks, plot_link_classes, plot_substrate
+from ._subject import is_placed, terminal_names
+from ._substrate import (
+    MAX_DRAWN_LINKS,
+    link_masks,
+    plot_link_classes,
+    plot_substrate,
+    present_classes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +49,7 @@ def pictures(run: Run) -> Iterator[Picture]:
 
 
 def _number(value: object) -> str:
-    return "none" if value is None else f"{value:.4g}"
+    return "none" if value is None else f"{value:z.4g}"
 
 
 def _history(run: Run) -> Iterator[Picture]:
@@ -59,8 +66,7 @@ def _history(run: Run) -> Iterator[Picture]:
         f"{_number(last['mean_fitness'])}.{target}",
         plot_fitness(run.metrics, run.target),
     )
-    species = plot_species(run.metrics)
-    if species is not None:
+    if has_species(run.metrics):
         yield Picture(
             "species",
             "evolution",
@@ -69,7 +75,7 @@ def _history(run: Run) -> Iterator[Picture]:
             "ones are numbered.",
             f"Stacked areas, one for each species: {first['num_species']} species in "
             f"the first generation, {last['num_species']} in the last.",
-            species,
+            plot_species(run.metrics),
         )
     yield Picture(
         "growth",
@@ -103,12 +109,6 @@ def _deeper(depth: int) -> str:
     return f" Drawn are levels 0 to {MAX_LEVELS - 1} of 0 to {depth}."
 
 
-def terminal_names(decoder: AbstractDecoder) -> tuple[list[str], list[str]]:
-    """What the inputs and outputs of a genome are called."""
-    outputs = ["LEO" if name == "leo" else name for name in decoder.genome_outputs]
-    return list(decoder.genome_inputs), outputs
-
-
 def _genome(run: Run, best: Best) -> Iterator[Picture]:
     decoder = run.decoder
     if decoder is None:
@@ -130,8 +130,7 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
         "links.",
         plot_genome(genome, input_names=inputs, output_names=outputs),
     )
-    fields = plot_fields(decoder, genome)
-    if fields is not None:
+    if isinstance(decoder, Discovered | HyperNEAT):
         yield Picture(
             "fields",
             "cppn",
@@ -147,11 +146,9 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
             )
             + _chosen(decoder, len(shown_terminals(_layout(decoder), MAX_PANELS)[0])),
             "Maps of the weight over the plane, one for each input or output shown.",
-            fields,
+            plot_fields(decoder, genome),
         )
-    grid = plot_grid(decoder, genome, best.network)
-    if grid is not None:
-        assert isinstance(decoder, Discovered)
+    if isinstance(decoder, Discovered):
         num_levels = min(decoder.rule.depth + 1, MAX_LEVELS)
         yield Picture(
             "grid",
@@ -164,14 +161,13 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
             + _deeper(decoder.rule.depth),
             f"Grid of {num_levels} levels for some inputs and for all of "
             "them together, with the number of active cells under each panel.",
-            grid,
+            plot_grid(decoder, genome, best.network),
         )
 
 
 def _network(best: Best) -> Iterator[Picture]:
     network = best.network
-    figure = plot_substrate(network)
-    if figure is None:
+    if not is_placed(network):
         return
     description = describe(network)
     num_links = description.num_links
@@ -186,13 +182,11 @@ def _network(best: Best) -> Iterator[Picture]:
         "Nodes where they lie on the plane; forward links run upwards, backward ones "
         f"downwards, lateral ones at one height. Wider lines are stronger.{left_out}",
         f"The best network on its substrate: {words}",
-        figure,
+        plot_substrate(network),
     )
     if not num_links:
         return
     bias = ", and the nodes by bias" if network.node_bias.any() else ""
-    weights = plot_substrate(network, colour="weight")
-    assert weights is not None
     yield Picture(
         "weights",
         "network",
@@ -200,10 +194,9 @@ def _network(best: Best) -> Iterator[Picture]:
         f"The same links, coloured by weight{bias}.{left_out}",
         f"The best network, {num_links} links coloured by weight from "
         f"{network.link_weight.min():.3g} to {network.link_weight.max():.3g}.",
-        weights,
+        plot_substrate(network, colour="weight"),
     )
-    classes = plot_link_classes(network)
-    if classes is not None:
+    if len(present_classes(network)) > 1:
         counts = ", ".join(f"{m.sum()} {n}" for n, m in link_masks(network).items())
         yield Picture(
             "classes",
@@ -211,5 +204,5 @@ def _network(best: Best) -> Iterator[Picture]:
             "Each class by itself",
             "Links of each class in a panel of its own.",
             f"Small pictures of the network, one for each class of links: {counts}.",
-            classes,
+            plot_link_classes(network),
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..cppn import ACTIVATION_NAMES, activation_id, read_graphs
+from ..evolution import Result
 from ..neat import Genome
 from ._layers import LayeredGraph, layer_graph
 from ._style import (
@@ -20,6 +21,7 @@ from ._style import (
     new_figure,
     style,
 )
+from ._subject import EvolvedRun, genome_of, names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,14 +39,37 @@ _BEND = 0.8
 
 
 def plot_genome(
-    genome: Genome, *, input_names: Sequence[str], output_names: Sequence[str]
+    run: EvolvedRun | Result | Genome,
+    *,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
 ) -> "Figure":
-    """One genome (without a leading axis) as a graph, inputs below, outputs above.
+    """One genome as a graph, inputs below, outputs above.
 
     Boxes name the activation and the bias of each node. The colour of a link is the
     sign of its weight, the width its size. What leads to no output is pale.
     Disabled links are left out.
+
+    **Arguments:**
+
+    - `run`: what `substrax.evolve` returned, whose best genome is drawn; or, with plain
+      NEAT, a result; or a genome (without a leading axis).
+    - `input_names`, `output_names`: needed with a genome alone; left out, those that a
+      run knows.
     """
+    if isinstance(run, Genome):
+        genome = run
+        if input_names is None or output_names is None:
+            raise ValueError(
+                "a genome does not know what its inputs and outputs are called: say "
+                "input_names and output_names, or give the run instead."
+            )
+    else:
+        genome = genome_of(run)
+        if input_names is None or output_names is None:
+            known = names_of(run)
+            input_names = known[0] if input_names is None else input_names
+            output_names = known[1] if output_names is None else output_names
     graph = read_graphs(
         *(
             np.asarray(getattr(genome, name))[None]

@@ -19,6 +19,7 @@ from ._style import (
     style,
     weight_colours,
 )
+from ._subject import EvolvedRun, decoder_of, genome_of, network_of
 from ._view import CPPNView, some_of
 
 if TYPE_CHECKING:
@@ -34,23 +35,39 @@ _MAX_LINED = 600
 
 
 def plot_grid(
-    decoder: AbstractDecoder,
-    genome: Genome,
+    run: EvolvedRun | AbstractDecoder,
+    genome: Genome | None = None,
     network: Networks | None = None,
     *,
     max_sources: int = MAX_SOURCES,
-) -> "Figure | None":
+) -> "Figure":
     """Active cells level by level: seen from inputs, and from all inputs together.
 
     Of more inputs than `max_sources` some get rows of their own, spread evenly; rule
     `es` explores towards outputs as well, so one of these follows. Dots mark cells that
     are linked, and in the last row the hidden nodes of `network`. Levels beyond the
-    first `MAX_LEVELS` are left out, and counted below the panels. None if the decoder
-    discovers nothing.
+    first `MAX_LEVELS` are left out, and counted below the panels.
+
+    **Arguments:**
+
+    - `run`: what `substrax.evolve` returned, or a decoder.
+    - `genome`, `network`: the CPPN (without a leading axis) and its network; left out,
+      the best ones of the run.
     """
-    view = CPPNView.of(decoder, genome)
-    if view is None or view.rule is None:
-        return None
+    if genome is None and network is None and isinstance(run, EvolvedRun):
+        network = network_of(run)
+    view = CPPNView.of(decoder_of(run), genome_of(run, genome))
+    if view is None:
+        raise ValueError(
+            "plain NEAT discovers nothing, so there is no grid: its genome is the "
+            "network. Use plot_genome."
+        )
+    if view.rule is None:
+        raise ValueError(
+            "HyperNEAT discovers nothing, so there is no grid: its nodes lie where its "
+            "substrate says. Use plot_substrate for the network, plot_fields for the "
+            "pattern of the CPPN."
+        )
     from_inputs = [view.cells(p, outgoing=True) for p in view.layout.inputs]
     rows = [
         (f"from input {k}", from_inputs[k], view.layout.inputs[k])

@@ -1,11 +1,11 @@
 """Figures of a run over its generations: fitness, species, sizes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..evolution import GenerationRecord
+from ..evolution import GenerationRecord, Result
 from ._style import (
     BLUE,
     COLUMN,
@@ -18,19 +18,24 @@ from ._style import (
     new_figure,
     style,
 )
+from ._subject import EvolvedRun
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Metrics = Any
+Metrics = EvolvedRun | Result | Iterable[GenerationRecord | Mapping[str, Any]]
 """A run, its result or its history; or what it wrote in each generation, the lines of
 `metrics.jsonl`."""
 
+Lines = Sequence[Mapping[str, Any]]
 
-def _lines(metrics: Metrics) -> list[Mapping[str, Any]]:
+
+def _lines(metrics: Metrics) -> Lines:
     """One mapping for each generation."""
-    records = getattr(metrics, "history", metrics)
+    if isinstance(metrics, EvolvedRun):
+        metrics = metrics.result
+    records = metrics.history if isinstance(metrics, Result) else metrics
     return [r.to_dict() if isinstance(r, GenerationRecord) else r for r in records]
 
 
@@ -38,13 +43,13 @@ _MAX_MARKED = 30
 """Up to this many generations each one is marked."""
 
 
-def _column(metrics: Metrics, name: str) -> np.ndarray:
+def _column(metrics: Lines, name: str) -> np.ndarray:
     """One entry of all generations; NaN, which is not drawn, where it is missing."""
     values = (line.get(name) for line in metrics)
     return np.array([np.nan if v is None else float(v) for v in values])
 
 
-def _generations(axes: "Axes", metrics: Metrics) -> np.ndarray:
+def _generations(axes: "Axes", metrics: Lines) -> np.ndarray:
     """The x axis of all figures here, and its values."""
     from matplotlib.ticker import MaxNLocator
 
@@ -80,7 +85,15 @@ def _line(
 
 
 def plot_fitness(metrics: Metrics, target: float | None = None) -> "Figure":
-    """Best, mean and best fitness so far in each generation, and the target."""
+    """Best, mean and best fitness so far in each generation, and the target.
+
+    **Arguments:**
+
+    - `metrics`: what `substrax.evolve` returned, a result, or records of generations.
+    - `target`: left out, that of the run.
+    """
+    if target is None and isinstance(metrics, EvolvedRun):
+        target = metrics.experiment.target
     metrics = _lines(metrics)
     with style():
         figure = new_figure(COLUMN, 2.3)
@@ -117,7 +130,7 @@ def plot_fitness(metrics: Metrics, target: float | None = None) -> "Figure":
         return figure
 
 
-def _species_sizes(metrics: Metrics) -> dict[int, np.ndarray]:
+def _species_sizes(metrics: Lines) -> dict[int, np.ndarray]:
     """How large each species was in each generation, in order of age."""
     sizes: dict[int, np.ndarray] = {}
     for g, line in enumerate(metrics):
@@ -127,12 +140,25 @@ def _species_sizes(metrics: Metrics) -> dict[int, np.ndarray]:
     return dict(sorted(sizes.items()))
 
 
-def plot_species(metrics: Metrics) -> "Figure | None":
-    """Sizes of species over generations, stacked; None if the run has no species."""
+def has_species(metrics: Metrics) -> bool:
+    """Whether any generation says which species it had."""
+    return bool(_species_sizes(_lines(metrics)))
+
+
+def plot_species(metrics: Metrics) -> "Figure":
+    """Sizes of species over generations, stacked.
+
+    **Arguments:**
+
+    - `metrics`: what `substrax.evolve` returned, a result, or records of generations.
+    """
     metrics = _lines(metrics)
     sizes = _species_sizes(metrics)
-    if not sizes:
-        return None
+    if metrics and not sizes:
+        raise ValueError(
+            "there is nothing to draw: no generation says which species it had. "
+            "plot_fitness and plot_growth do without."
+        )
     with style():
         figure = new_figure(COLUMN, 2.3)
         axes = figure.subplots()
@@ -194,7 +220,12 @@ def _label_large(axes: "Axes", x: np.ndarray, rows: np.ndarray, ids: list[int]) 
 
 
 def plot_growth(metrics: Metrics) -> "Figure":
-    """Nodes and links of genomes and networks over generations."""
+    """Nodes and links of genomes and networks over generations.
+
+    **Arguments:**
+
+    - `metrics`: what `substrax.evolve` returned, a result, or records of generations.
+    """
     metrics = _lines(metrics)
     with style():
         figure = new_figure(PAGE, 3.6)

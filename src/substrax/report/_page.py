@@ -11,7 +11,7 @@ from ..evolution import GenerationRecord, diagnose
 from ..neat import Genome
 from ..network import Description, describe
 from ._data import data_section
-from ._figures import Picture, terminal_names
+from ._figures import Picture
 from ._html import (
     card,
     code,
@@ -26,6 +26,7 @@ from ._html import (
     picture,
 )
 from ._run import Run
+from ._subject import terminal_names
 
 Pictures = Sequence[tuple[Picture, Sequence[Path]]]
 
@@ -43,8 +44,8 @@ _KEY_SETTINGS = (
 )
 
 
-def make_page(run: Run, shown: Pictures) -> str:
-    """The document for a run and its pictures."""
+def make_page(run: Run, shown: Pictures, folder: Path) -> str:
+    """The document for a run and its pictures, to be put into a folder."""
     description = None if run.best is None else describe(run.best.network)
     assets = importlib.resources.files("substrax") / "report" / "assets"
     sections = [
@@ -54,7 +55,7 @@ def make_page(run: Run, shown: Pictures) -> str:
         ("cppn", _genome_label(run), _genome(run, description, shown)),
         ("grid", "Grid", _grid(shown)),
         ("network", "Network", _network(run, description, shown)),
-        ("run", "Run", _reproduce(run)),
+        ("run", "Run", _reproduce(run, folder)),
     ]
     return page(
         title=f"substrax: {run.name}",
@@ -112,7 +113,7 @@ def _overview(run: Run, description: Description | None, shown: Pictures) -> str
         target = "" if run.target is None else f"target {run.target:g}"
         found = f"found in generation {run.best.generation}"
         boxes = [
-            ("Best fitness", f"{run.best.fitness:.6g}", target),
+            ("Best fitness", f"{run.best.fitness:z.6g}", target),
             ("Hidden nodes", str(description.num_hidden), found),
             ("Links", str(description.num_links), _depth(description)),
             *boxes,
@@ -161,7 +162,7 @@ def _result(run: Run, description: Description) -> str:
         )
     measures = run.measures()
     if measures:
-        rows = [(k.replace("_", " "), f"{v:.6g}") for k, v in measures.items()]
+        rows = [(k.replace("_", " "), f"{v:z.6g}") for k, v in measures.items()]
         content += pairs(rows, "Measures of the best network")
     return card("The best network", content)
 
@@ -203,7 +204,7 @@ def _change(first: dict[str, Any], last: dict[str, Any], name: str) -> str:
     begin, end = first.get(name), last.get(name)
     if begin is None or end is None:
         return "unknown"
-    return f"{begin:.4g} at first, {end:.4g} at last"
+    return f"{begin:z.4g} at first, {end:z.4g} at last"
 
 
 def _genome_label(run: Run) -> str:
@@ -298,7 +299,7 @@ def _words(description: Description) -> str:
     return text
 
 
-def _reproduce(run: Run) -> str:
+def _reproduce(run: Run, folder: Path) -> str:
     device = run.facts.get("device", {})
     host = run.facts.get("host", {})
     rows: list[tuple[str, object]] = []
@@ -307,8 +308,9 @@ def _reproduce(run: Run) -> str:
         rows += [(k, settings[k]) for k in _KEY_SETTINGS if settings.get(k, "") != ""]
     else:
         rows.append(("seed", run.facts.get("seed", "unknown")))
+    if "started" in run.facts:
+        rows.append(("started", run.facts["started"]))
     rows += [
-        ("started", run.facts.get("started", "unknown")),
         ("device", f"{device.get('count', '?')} x {device.get('kind', 'unknown')}"),
         (
             "host",
@@ -321,29 +323,33 @@ def _reproduce(run: Run) -> str:
     versions = run.facts.get("versions", {})
     if versions:
         cards.append(card("Versions", pairs(versions.items())))
-    content = columns(cards)
-    if run.config_text:
-        command = "substrax run config.toml --out again\nsubstrax report again"
-        content += card(
-            "Run it again",
-            paragraph(
-                "In the directory of this run. The configuration holds the seed; with "
-                "the same versions on the same kind of device, every number comes out "
-                "the same."
-            )
-            + code(command)
-            + "<details><summary>config.toml: all settings</summary>"
-            + code(run.config_text)
-            + "</details>"
-            + _files(run),
-        )
+    return columns(cards) + card("Run it again", _again(run) + _files(run, folder))
+
+
+def _again(run: Run) -> str:
+    if run.is_repeatable:
+        where = "In the directory of this run."
+        if run.path is None:
+            where = "This run was not saved: save its settings, below, as config.toml."
+        text = paragraph(
+            f"{where} The configuration holds the seed; with the same versions on the "
+            "same kind of device, every number comes out the same."
+        ) + code("substrax run config.toml --out again\nsubstrax report again")
     else:
-        text = "This run was started from Python: call evolve() again with this seed."
-        content += card("Run it again", paragraph(text) + _files(run))
-    return content
+        text = paragraph(
+            "This run was started from Python: call evolve() again with this seed."
+        )
+    if run.config_text:
+        text += "<details><summary>config.toml: all settings</summary>"
+        text += code(run.config_text) + "</details>"
+    return text
 
 
-def _files(run: Run) -> str:
+def _files(run: Run, folder: Path) -> str:
+    """Links to the files of the run, where the page lies in its directory."""
+    path = run.path
+    if path is None or folder.resolve().parent != path.resolve():
+        return ""
     names = (
         "config.toml",
         "run.json",
@@ -354,6 +360,6 @@ def _files(run: Run) -> str:
     links = "".join(
         f'<a href="../{name}" download>{name}</a>'
         for name in names
-        if (run.path / name).exists()
+        if (path / name).exists()
     )
     return f'<p class="files">Beside the report: {links}</p>'

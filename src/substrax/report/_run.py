@@ -1,4 +1,4 @@
-"""What a report is about: a run directory, read once."""
+"""What a report is about: a run, read once from its directory or from memory."""
 
 import dataclasses
 import functools
@@ -11,11 +11,12 @@ import numpy as np
 
 from ..config import Experiment, load_run
 from ..decoders import AbstractDecoder, Direct
-from ..evolution import Best, RunDirectory, StopReason
+from ..evolution import Best, RunDirectory, StopReason, surroundings
 from ..network import Networks, evaluate
 from ..problems import AbstractProblem, Preparation
 from ._answers import Answers
 from ._names import named
+from ._subject import EvolvedRun
 
 _MAX_ROWS = 32
 """Rows of a truth table that a reader looks at."""
@@ -23,9 +24,13 @@ _MAX_ROWS = 32
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """All that a report shows. `experiment` is None for a run made from Python."""
+    """All that a report shows.
 
-    path: Path
+    `path` is None for a run that was not saved, `experiment` for one without a
+    configuration.
+    """
+
+    path: Path | None
     metrics: list[dict[str, Any]]
     best: Best | None
     facts: dict[str, Any]
@@ -73,11 +78,47 @@ class Run:
             problem=problem,
         )
 
+    @staticmethod
+    def of(run: EvolvedRun) -> "Run":
+        """A run of this process, from its directory if it has one."""
+        parts, result = run.experiment.build(), run.result
+        if run.directory is not None:
+            return Run.read(run.directory, parts.decoder, parts.problem)
+        if not result.history:
+            raise ValueError(
+                "this run has no finished generation, so there is nothing to report."
+            )
+        best = None
+        if result.best_fitness is not None:
+            best = Best(
+                result.best_fitness,
+                int(result.state.last_improved),
+                *result.found(),
+                parts.problem.preparation,
+                parts.problem.name,
+            )
+        return Run(
+            path=None,
+            metrics=[record.to_dict() for record in result.history],
+            best=best,
+            facts={"seed": run.experiment.run.seed, **surroundings()},
+            stop_reason=result.reason,
+            config_text=run.experiment.to_toml(),
+            experiment=run.experiment,
+            decoder=parts.decoder,
+            problem=parts.problem,
+        )
+
     @property
     def name(self) -> str:
         if self.problem is not None:
             return self.problem.name
-        return self.path.resolve().name
+        return "run" if self.path is None else self.path.resolve().name
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether its configuration is all that is needed to run it again."""
+        return self.experiment is not None and not self.experiment.is_in_python
 
     @property
     def method(self) -> str | None:
@@ -92,12 +133,10 @@ class Run:
     @property
     def target(self) -> float | None:
         """The fitness that was enough, if the run had one."""
-        target = None
         if self.experiment is not None:
-            target = self.experiment.run.target
-        if target is None and self.problem is not None:
-            target = self.problem.target
-        return target if target is not None and math.isfinite(target) else None
+            return self.experiment.target
+        target = math.inf if self.problem is None else self.problem.target
+        return target if math.isfinite(target) else None
 
     @property
     def is_solved(self) -> bool | None:

@@ -20,6 +20,7 @@ from ._style import (
     style,
     weight_colours,
 )
+from ._subject import NetworkSource, is_placed, network_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,20 +46,32 @@ def link_masks(network: Networks) -> dict[str, Bool[np.ndarray, " links"]]:
     return dict(zip(LINK_CLASSES, masks, strict=True))
 
 
-def is_placed(network: Networks) -> bool:
-    """Whether the nodes of a network lie somewhere: those of plain NEAT do not."""
-    return not bool(np.isnan(network.node_point).any())
+def present_classes(network: Networks) -> list[str]:
+    """The classes of links that a network has."""
+    return [name for name, mask in link_masks(network).items() if mask.any()]
 
 
-def plot_substrate(network: Networks, *, colour: str = "class") -> "Figure | None":
-    """One network on its substrate, links coloured by `class` or by `weight`.
+def _placed(run: NetworkSource) -> Networks:
+    network = network_of(run)
+    if not is_placed(network):
+        raise ValueError(
+            "plain NEAT has no substrate: the nodes of this network lie nowhere. Use "
+            "plot_genome."
+        )
+    return network
 
-    None if its nodes lie nowhere. A network without links gets its diagnosis instead.
+
+def plot_substrate(run: NetworkSource, *, colour: str = "class") -> "Figure":
+    """One network on its substrate. One without links gets its diagnosis instead.
+
+    **Arguments:**
+
+    - `run`: what `substrax.evolve` returned, a result, a model or a network.
+    - `colour`: of links, by `class` or by `weight`.
     """
     if colour not in ("class", "weight"):
         raise ValueError(f"colour must be 'class' or 'weight', not {colour!r}.")
-    if not is_placed(network):
-        return None
+    network = _placed(run)
     with style():
         figure = new_figure(COLUMN, COLUMN + (0.35 if colour == "class" else -0.25))
         axes = figure.subplots()
@@ -76,17 +89,21 @@ def plot_substrate(network: Networks, *, colour: str = "class") -> "Figure | Non
         return figure
 
 
-def plot_link_classes(network: Networks) -> "Figure | None":
-    """One panel for each class of links that the network has.
+def plot_link_classes(run: NetworkSource) -> "Figure":
+    """One panel for each class of links that a network has; there must be two.
 
-    None if its nodes lie nowhere, or if there are not at least two classes.
+    **Arguments:**
+
+    - `run`: what `substrax.evolve` returned, a result, a model or a network.
     """
-    if not is_placed(network):
-        return None
-    masks = link_masks(network)
-    present = [name for name in LINK_CLASSES if masks[name].any()]
+    network = _placed(run)
+    masks, present = link_masks(network), present_classes(network)
     if len(present) < 2:
-        return None
+        links = f"only {present[0]} links" if present else "no links"
+        raise ValueError(
+            f"this network has {links}, so there are no classes to tell apart. Use "
+            "plot_substrate."
+        )
     with style():
         figure = new_figure(PAGE, PAGE / 4 + 0.3)
         axes = figure.subplots(1, 4, squeeze=False)[0]

@@ -1,4 +1,4 @@
-"""From a run directory to a report."""
+"""From a run to a report."""
 
 import itertools
 import json
@@ -7,20 +7,23 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from .._files import refuse_links, write_atomically
+from .._files import new_folder, refuse_links, write_atomically
 from ..decoders import AbstractDecoder
 from ..problems import AbstractProblem
+from ..runs import REPORT
 from ._data import data_pictures
 from ._figures import pictures
 from ._page import make_page
 from ._run import Run
 from ._style import require_matplotlib, save_figure
+from ._subject import EvolvedRun
 
 PAGE, MANIFEST = "index.html", "figures.json"
 
 
 def write_report(
-    directory: str | os.PathLike[str],
+    run: EvolvedRun | str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None = None,
     *,
     decoder: AbstractDecoder | None = None,
     problem: AbstractProblem | None = None,
@@ -28,48 +31,85 @@ def write_report(
 ) -> Path:
     """Writes a page about a run, and its figures; returns where the page is.
 
-    The page is `report/index.html` in the directory of the run. It needs no network and
-    nothing beside it. The figures are in `report/figures` as well, as PNG and SVG.
-    The same run gives the same figures, to the byte. An older report is replaced.
+    The page is `index.html`. It needs no network and nothing beside it. The figures
+    are in the folder `figures` as well, as PNG and SVG. The same run gives the same
+    figures, to the byte. An older report is replaced.
 
     **Arguments:**
 
-    - `directory`: of the run; it may still be going on.
-    - `decoder`, `problem`: for a run that was started from Python by `evolve`, whose
-      directory does not say them. Without them, some parts are left out.
+    - `run`: its directory (it may still be going on), or what `substrax.evolve`
+      returned.
+    - `folder`: where to; left out, `report` in the directory of the run or, if it was
+      not saved, a new folder of that name (or `report-2`, ...) where the program runs.
+    - `decoder`, `problem`: for a directory of `substrax.evolution.evolve`, which does
+      not say them. Without them, some parts are left out.
     - `on_step`: called with the name of each figure once it is written, then with
       `"page"`.
     """
     require_matplotlib()
-    run = Run.read(directory, decoder, problem)
-    folder = run.path / "report"
-    figures = folder / "figures"
-    refuse_links((folder, figures, folder / PAGE, folder / MANIFEST))
+    about = (
+        Run.read(run, decoder, problem)
+        if isinstance(run, str | os.PathLike)
+        else Run.of(run)
+    )
+    place = _place(about, folder)
+    figures = place / "figures"
+    refuse_links((place, figures, place / PAGE, place / MANIFEST))
     figures.mkdir(parents=True, exist_ok=True)
     refuse_links(figures.iterdir())
-    old = _listed(folder / MANIFEST)
+    old = _listed(place / MANIFEST)
+    if old is None:  # from here on the folder is known to be ours
+        _list(place / MANIFEST, [])
     shown = []
-    for item in itertools.chain(pictures(run), data_pictures(run)):
+    for item in itertools.chain(pictures(about), data_pictures(about)):
         shown.append((item, save_figure(item.figure, figures / item.name)))
         if on_step is not None:
             on_step(item.name)
-    path = folder / PAGE
+    path = place / PAGE
     # A reader who reloads meanwhile sees the old page or the new one.
-    write_atomically(path, make_page(run, shown))
-    new = sorted(place.name for _, places in shown for place in places)
-    write_atomically(folder / MANIFEST, json.dumps({"figures": new}, indent=1) + "\n")
-    for name in set(old) - set(new):
+    write_atomically(path, make_page(about, shown, place))
+    new = sorted(file.name for _, files in shown for file in files)
+    _list(place / MANIFEST, new)
+    for name in set(old or ()) - set(new):
         (figures / name).unlink(missing_ok=True)
     if on_step is not None:
         on_step("page")
     return path
 
 
-def _listed(manifest: Path) -> list[str]:
-    """Figures that the report before this one wrote; all others are somebody's."""
+def _place(run: Run, folder: str | os.PathLike[str] | None) -> Path:
+    """The folder for a report; nothing but an older report is written over there."""
+    if folder is None:
+        return new_folder(Path(REPORT)) if run.path is None else run.path / REPORT
+    place = Path(folder)
+    if place.suffix.lower() in (".html", ".htm"):
+        raise ValueError(
+            f"{place} is to be a folder: the page in it is called {PAGE}, and figures "
+            f"lie beside it. Say {place.with_suffix('')}, for example."
+        )
+    if place.exists() and not place.is_dir():
+        raise ValueError(f"{place} is a file. Give a folder for the report.")
+    names = {path.name for path in place.iterdir()} if place.exists() else set()
+    if names and _listed(place / MANIFEST) is None:
+        raise ValueError(
+            f"{place} holds something else than a report ({min(names)}), which is left "
+            "as it is. Give a new folder, or one with an older report."
+        )
+    return place
+
+
+def _list(manifest: Path, names: list[str]) -> None:
+    write_atomically(manifest, json.dumps({"figures": names}, indent=1) + "\n")
+
+
+def _listed(manifest: Path) -> list[str] | None:
+    """Figures that the report before this one wrote; all others are somebody's.
+
+    None if there is no report.
+    """
     try:
-        names = json.loads(manifest.read_bytes())["figures"]
+        names = list(json.loads(manifest.read_bytes())["figures"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return []
+        return None
     is_name = re.compile(r"[a-z0-9-]+\.(png|svg)").fullmatch
     return [n for n in names if isinstance(n, str) and is_name(n)]

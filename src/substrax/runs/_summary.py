@@ -192,13 +192,13 @@ def summary_lines(facts: Mapping[str, Any]) -> list[str]:
             else "no generation was finished"
         )
         return [*lines, f"There is no best network yet: {why}."]
-    line = f"best fitness {best['fitness']:.6g} in generation {best['generation']}"
+    line = f"best fitness {best['fitness']:z.6g} in generation {best['generation']}"
     if facts["target"] is not None:
         verdict = "solved" if best["is_solved"] else "not solved"
         line += f": {verdict} (target {facts['target']:g})"
     lines.append(line)
     for name, value in best["measures"].items():
-        lines.append(f"  {name}: {'no number' if value is None else f'{value:.6g}'}")
+        lines.append(f"  {name}: {'no number' if value is None else f'{value:z.6g}'}")
     lines.append(f"genome: {best['genome_nodes']} nodes, {best['genome_links']} links")
     network = best["network"].replace("\n", "; ")
     return [*lines, f"network: {network}", f"directory: {facts['directory']}"]

@@ -3,6 +3,7 @@
 Nothing here imports JAX. A misspelt setting is told at once, and so is what there is.
 """
 
+from ._changeable import changeable as changeable
 from ._names import NAMES as NAMES
 from ._names import changed as changed
 from ._names import key_of as key_of
@@ -19,3 +20,4 @@ from ._tables import Tables as Tables
 from ._tables import tables as tables
 from ._toml import dump_toml as dump_toml
 from ._toml import flatten as flatten
+from ._trackers import check_trackers as check_trackers

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._suggest import suggest
-from .._types import as_number, shown
+from .._types import FALSE_WORDS, TRUE_WORDS, as_number, shown
 
 NONE = "none"
 """How "no value" is written, since TOML has no word for it."""
 
-_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _NAMES: dict[Any, str] = {
     int: "a whole number",
     float: "a number",
@@ -75,8 +74,8 @@ class Setting:
     def _from_text(self, text: str) -> Any:
         word = text.strip().lower()
         if self.kind is bool:
-            if word in (*_TRUE, *_FALSE):
-                return word in _TRUE
+            if word in (*TRUE_WORDS, *FALSE_WORDS):
+                return word in TRUE_WORDS
             self._refuse(text)
         try:
             return self.kind(word)

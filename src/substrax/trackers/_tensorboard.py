@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .._extra import import_extra
+from .._files import new_folder
 from ..evolution import TENSORBOARD, Result, RunInfo
 from ._service import ServiceTracker, Steps
 
@@ -60,16 +61,7 @@ class TensorBoardTracker(ServiceTracker):
         assert self.directory is not None
         if name is not None and Path(name).name == name:
             return self.directory / name
-        number = 1
-        while True:
-            folder = self.directory / (
-                f"{run.name}-{number}" if number > 1 else run.name
-            )
-            try:
-                folder.mkdir(parents=True)
-                return folder
-            except FileExistsError:
-                number += 1
+        return new_folder(self.directory / run.name)
 
     def log_settings(self, run: RunInfo, is_new: bool) -> None:
         # `add_hparams` would put them into a run of their own, without the curves.
