@@ -1,7 +1,7 @@
 """Weights & Biases and MLflow as far as the trackers use them, without a network.
 
 Each takes exactly the arguments of the real one; the real ones are tested in
-`test_real.py`, where they are installed.
+`test_real.py`.
 """
 
 import itertools
