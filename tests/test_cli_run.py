@@ -357,6 +357,7 @@ def test_a_missing_extra_is_told_before_anything_is_done(
     command, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "matplotlib", raising=False)
     real = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util,

@@ -340,3 +340,11 @@ def test_room_for_genomes_may_change_within_a_run(tmp_path):
     assert [r.best_fitness for r in more.history] == [
         r.best_fitness for r in whole.history
     ]
+
+
+def test_what_is_held_back_of_data_is_a_setting():
+    run = evolve((X, Y), test_share=0.5, split_seed=3)
+    problem = run.experiment.problem
+    assert isinstance(problem, sx.ArrayProblem) and len(problem.inputs) == 15
+    assert "test_accuracy" in run.measures()
+    assert "test_accuracy" not in evolve((X, Y), test_share=0).measures()

@@ -119,10 +119,11 @@ def test_results_and_models_are_enough_where_a_network_is(runs):
     for given in (emr.result, emr.best, emr.result.best_network):
         np.testing.assert_array_equal(pixels(plot_substrate(given)), drawn)
     np.testing.assert_array_equal(pixels(plot_best(emr.result)), drawn)
+    # a result does not know that the third input is the bias
+    assert "bias" in texts(plot_genome(neat))
+    plain = plot_genome(neat, input_names=["in0", "in1", "in2"])
     for plot in (plot_best, plot_genome):
-        np.testing.assert_array_equal(
-            pixels(plot(neat.result)), pixels(plot_genome(neat))
-        )
+        np.testing.assert_array_equal(pixels(plot(neat.result)), pixels(plain))
     for plot in (plot_fitness, plot_growth, plot_species):
         assert plot(emr.result).axes
     with pytest.raises(ValueError, match="Give the run"):

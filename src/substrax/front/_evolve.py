@@ -48,9 +48,10 @@ def evolve(
 
     **Arguments:**
 
-    - `problem`: a fitness function, data `(X, y)`, a problem, or the name of an
-      experiment (`substrax list` shows them). A fitness is a JAX function of a network,
-      or of a network and a key, to a number; larger is better.
+    - `problem`: a fitness function, data `(X, y)` (see `data_problem`: a fifth of the
+      rows is held back as a test, unless `test_share` says otherwise), a problem, or
+      the name of an experiment (`substrax list` shows them). A fitness is a JAX
+      function of a network, or of a network and a key, to a number; larger is better.
     - `inputs`, `outputs`: of the networks, if `problem` is a fitness.
     - `method`: `emr`, `es`, `hyperneat`, `neat`, or one of `substrax.methods`; left
       out, what the experiment has, or else `emr`.

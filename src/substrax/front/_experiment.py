@@ -21,6 +21,10 @@ def as_experiment(
     settings: Mapping[str, Any],
 ) -> Experiment:
     """The experiment that `evolve` is asked for."""
+    if _is_data(problem):
+        own = {name: settings[name] for name in _OF_DATA if name in settings}
+        settings = {name: settings[name] for name in settings if name not in own}
+        problem = data_problem(*problem, **own)
     experiment = _of_problem(problem, inputs, outputs, settings.get("target"))
     if method is not None:
         experiment = experiment.with_method(method)
@@ -32,6 +36,14 @@ def as_experiment(
     start = settings.pop(given[0]) if given else None
     experiment = experiment.with_settings(settings)
     return experiment if start is None else _started(experiment, start)
+
+
+_OF_DATA = ("is_classification", "samples_per_generation", "split_seed", "test_share")
+"""Arguments of `data_problem` that `evolve` takes with data."""
+
+
+def _is_data(problem: Any) -> bool:
+    return isinstance(problem, tuple | list) and len(problem) == 2
 
 
 _START = ("start_from", "start.genome")
@@ -77,7 +89,7 @@ def _of_problem(
         return made.with_settings(sizes) if sizes else made
     elif isinstance(problem, AbstractProblem):
         made = Experiment.of(problem)
-    elif isinstance(problem, tuple | list) and len(problem) == 2:
+    elif _is_data(problem):
         made = Experiment.of(data_problem(*problem))
     elif isinstance(problem, type) and issubclass(problem, AbstractProblem):
         made = Experiment.of(problem())

@@ -4,7 +4,7 @@ import dataclasses
 import re
 import textwrap
 
-from ..decoders import Direct
+from ..decoders import AbstractDecoder, Direct
 from ..problems import Preparation
 
 _WIDTH = 11
@@ -12,8 +12,10 @@ _WIDTH = 11
 _MORE = "\u2026"
 
 
-def named(decoder: Direct, preparation: Preparation) -> Direct:
-    """The decoder of plain NEAT with names of columns and classes, for pictures."""
+def named(decoder: AbstractDecoder, preparation: Preparation) -> AbstractDecoder:
+    """The decoder for pictures; plain NEAT gets names of columns and classes."""
+    if not isinstance(decoder, Direct):
+        return decoder
     return dataclasses.replace(
         decoder,
         input_names=tuple(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..config import Experiment, load_run
-from ..decoders import AbstractDecoder, Direct
+from ..decoders import AbstractDecoder
 from ..evolution import Best, RunDirectory, StopReason, surroundings
 from ..network import Networks, evaluate
 from ..problems import AbstractProblem, Preparation
@@ -64,7 +64,7 @@ class Run:
                 parts = experiment.build()
                 decoder, problem = decoder or parts.decoder, parts.problem
         best = run.best()
-        if best is not None and isinstance(decoder, Direct):
+        if best is not None and decoder is not None:
             decoder = named(decoder, _preparation(problem, best))
         return Run(
             path=run.path,
@@ -105,7 +105,7 @@ class Run:
             stop_reason=result.reason,
             config_text=run.experiment.to_toml(),
             experiment=run.experiment,
-            decoder=parts.decoder,
+            decoder=named(parts.decoder, parts.problem.preparation),
             problem=parts.problem,
         )
 

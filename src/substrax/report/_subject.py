@@ -12,6 +12,7 @@ from ..evolution import Best, Result
 from ..models import Model
 from ..neat import Genome
 from ..network import Networks
+from ._names import named
 
 
 @runtime_checkable
@@ -44,7 +45,8 @@ def decoder_of(given: AbstractDecoder | EvolvedRun) -> AbstractDecoder:
     if isinstance(given, AbstractDecoder):
         return given
     if isinstance(given, EvolvedRun):
-        return given.experiment.build().decoder
+        parts = given.experiment.build()
+        return named(parts.decoder, parts.problem.preparation)
     _refuse(given, "a decoder with a genome")
 
 
