@@ -249,6 +249,7 @@ def test_commands_are_understood(where, words, answer, folder, monkeypatch, caps
     ):
         monkeypatch.setattr(module, name, lambda arguments: 0)
     configuration = Path("DIR/config.toml").read_text()
+    monkeypatch.setattr(substrax.runs, "check_directory", lambda directory: None)
     monkeypatch.setattr(substrax.runs, "read_config", lambda directory: configuration)
     status = status_of(words)
     said = capsys.readouterr().err
