@@ -47,12 +47,13 @@ class TensorBoardTracker(ServiceTracker):
                 "folder, as in TensorBoardTracker('logs')."
             )
         # TensorBoard forgets what it has from `first` on. The name of a file has its
-        # second only: with the suffix, no other file is written over.
+        # second only: with the suffix, no other file is written over, and files of one
+        # second are read in the order of their steps.
         self.writer = self._library.SummaryWriter(
             str(folder),
             purge_step=first,
             flush_secs=_FLUSH_SECONDS,
-            filename_suffix=f".{secrets.token_hex(4)}",
+            filename_suffix=f".{first:010d}.{secrets.token_hex(4)}",
         )
         return folder.name
 
