@@ -79,6 +79,7 @@ def use_cache() -> None:
             return  # no home to write to: every run compiles
         jax.config.update("jax_compilation_cache_dir", str(folder))
         _folder = folder
+        # Short compilations, too; but a time that the user has chosen stays.
         name = "jax_persistent_cache_min_compile_time_secs"
         if jax.config.values[name] == _JAX_MIN_SECONDS:
             jax.config.update(name, 0.0)
@@ -118,6 +119,7 @@ class _Watch:
     def start(self) -> None:
         """Listens to JAX from now on; it cannot be asked later."""
         jax.monitoring.register_event_listener(self.count)
+        # What JAX says of its entries is told in one sentence at most.
         default = warnings.showwarning
 
         def showwarning(message, category, filename, lineno, file=None, line=None):
@@ -146,6 +148,7 @@ class _Watch:
     def tell_if_rejected(self) -> None:
         """Says that entries are rejected if this is how it looks."""
         num_misses = self._num_misses
+        # A single hit shows that this processor's entries are taken.
         if self._is_told or self._is_doubtful or self.num_hits:
             return
         if num_misses > self._num_looked_at:

@@ -42,6 +42,7 @@ def read_budget(value: str | int) -> int:
             size = float(match[1]) if match else float("nan")
         except ValueError:
             size = float("nan")
+        # Powers of two either way: MB is read as MiB.
         unit = (match[2] or "b") if match else "b"
         number = int(size * _UNITS[unit]) if np.isfinite(size) else None
     if isinstance(number, bool) or not isinstance(number, int):
@@ -65,6 +66,7 @@ def read_budget(value: str | int) -> int:
 
 def default_budget() -> int:
     """Half of the memory that is free, as far as the system tells."""
+    # An argument that changes once a second makes the cache forget.
     return max(_free_memory_within(int(time.monotonic())) // 2, LEAST_BUDGET)
 
 
@@ -166,6 +168,7 @@ def open_scratch(folder: Path | None) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     _logger.info("networks beyond memory_budget go to %s", folder or "the disk")
     with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        # The file closes here, but lives as long as a descriptor or a map of it.
         return os.dup(file.fileno())
 
 
@@ -189,6 +192,7 @@ def _file_of(array: np.ndarray) -> mmap.mmap | None:
     """
     base, is_writable = array, False
     while isinstance(base, np.ndarray):
+        # In the end, the flag of the array next to the map, not of its views.
         base, is_writable = base.base, base.flags.writeable
     return base if isinstance(base, mmap.mmap) and not is_writable else None
 
@@ -204,6 +208,8 @@ def joined(arrays: list[np.ndarray], limit: int, folder: Path | None) -> np.ndar
             for array in arrays:
                 for begin in range(0, len(array), _ROWS_AT_A_TIME):
                     some = array[begin : begin + _ROWS_AT_A_TIME]
+                    # In pieces: neither the arrays nor what they become together need
+                    # fit the memory.
                     file.write(some.astype(dtype, copy=False).tobytes())
                     forget_pages(array)
     except OSError as error:

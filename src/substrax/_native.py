@@ -53,6 +53,7 @@ def engine(name: str | None = None) -> "Engine | None":
     plain = _import(PLAIN).module
     if plain is None:
         return None
+    # The plain one is asked: on a processor without them, no code for AVX2 may run.
     return Engine((_fast() or plain) if plain.has_fma() else plain)
 
 
@@ -80,6 +81,7 @@ def _import(name: str) -> _Imported:
     try:
         return _Imported(importlib.import_module(name))
     except ModuleNotFoundError as error:
+        # It is there, but what it imports is not.
         if error.name != name:
             raise
         return _Imported(None)  # it was not built
@@ -206,6 +208,7 @@ def _refuse(kind: int, number: int, level: int, budget: int, scratch: Any) -> No
             "one thread may keep. Raise memory_budget, use fewer threads, lower depth, "
             "or (strategy frontier) raise division_threshold."
         )
+    # Python has the sentences: C++ only says which, and with what numbers.
     assert kind == _TOO_MANY_POSITIONS, kind
     raise ValueError(
         f"one genome has {number:,} positions, which take about "

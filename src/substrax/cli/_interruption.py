@@ -34,6 +34,7 @@ class Interruption:
         self._is_over = False
 
     def __call__(self, number: int, frame: Any) -> None:
+        # Our own alarm comes here, too, as a second signal.
         if self.signal is not None or self._is_over:
             raise KeyboardInterrupt
         self.signal = number
@@ -81,7 +82,9 @@ class Interruption:
             numbers.append(signal.SIGALRM)
         before = {n: signal.signal(n, self) for n in numbers}
         ours, theirs = socket.socketpair()
+        # Python demands it: a handler that waits would hold up the process.
         theirs.setblocking(False)
+        # Written by C's handler, also while Python itself waits for compiled code.
         earlier = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
         threading.Thread(target=self._end_if_held_up, args=(ours,), daemon=True).start()
         try:

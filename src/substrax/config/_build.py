@@ -15,6 +15,7 @@ def build_config(settings: Mapping[str, Any]) -> NEATConfig:
     whole: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {}
     for key, value in settings.items():
+        # `weight.init_mean` is a setting of a part, `population_size` one of the whole.
         part, _, name = key.rpartition(".")
         (parts.setdefault(part, {}) if part else whole)[name] = value
     for part, values in parts.items():

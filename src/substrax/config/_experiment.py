@@ -162,7 +162,9 @@ class Experiment:
         such (`depth`), or one of the aliases `population`, `method`, `preset`. With
         another problem or method, settings that it does not have are forgotten.
         """
+        # From what was said, not from all values: defaults follow the new names.
         given = changed(self.given, changes, _find_own)
+        # An object has settings of its own; with others, it is another problem.
         is_other = any(
             given.get(key) != self.given.get(key)
             for key in given.keys() | self.given.keys()
@@ -302,11 +304,14 @@ def _resolve(
         suggested=None if own is None else suggestions(own),
     )
     problem = PROBLEMS.get(found.values["problem.name"])
+    # Made first, and resolved once more: whether it suggests outputs for classes or for
+    # numbers follows from its data.
     if own is None and suggests_by_data(problem) and found.values["problem.path"]:
         made = _made(problem, found.values)
         return _resolve(name, given, made, folder)
     values = dict(found.values)
     if is_place(values["start.genome"]):
+        # Kept whole, so that a run does not depend on a file that may change.
         values |= _read_start(values["start.genome"])
     return Experiment(name, found.description, values, dict(given), own, folder)
 

@@ -136,6 +136,7 @@ def _num_required(fn: Callable[..., Any]) -> int:
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):
+        # Some callables have no signature, and are taken for a fitness.
         return 1
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(p.kind in kinds and p.default is p.empty for p in parameters)
@@ -144,6 +145,7 @@ def _num_required(fn: Callable[..., Any]) -> int:
 def _parameters(make: Callable[..., Any]) -> dict[str, Setting]:
     """Settings for the parameters of plain types that a class or a function has."""
     settings = {}
+    # Resolved, as annotations may be texts (`from __future__ import annotations`).
     hints = typing.get_type_hints(make.__init__ if isinstance(make, type) else make)
     for name, parameter in inspect.signature(make).parameters.items():
         default = None if parameter.default is parameter.empty else parameter.default
@@ -180,6 +182,7 @@ def _from_module(name: str) -> types.ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
+        # It is there, but what it imports itself is not: its own error says most.
         if error.name is None or not name.startswith(error.name):
             raise
         raise ValueError(
@@ -210,6 +213,7 @@ def _from_file(place: str) -> types.ModuleType:
     path = Path(place).absolute()
     if not path.is_file():
         raise ValueError(f"the file of the problem, {brief(place)}, does not exist.")
+    # The program itself: read once more, its classes would be others of the same name.
     main = sys.modules.get("__main__")
     if getattr(main, "__file__", None) and Path(main.__file__).absolute() == path:  # type: ignore[union-attr, arg-type]
         return main  # type: ignore[return-value]
@@ -220,6 +224,7 @@ def _from_file(place: str) -> types.ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # Before it runs, as an import does: dataclasses look for their module there.
     sys.modules[name] = module
     # What lies beside it is found, as when Python runs the file.
     if str(path.parent) not in sys.path:
@@ -241,6 +246,7 @@ def name_of(thing: Any) -> str | None:
     """`module:name` or `file.py:name` for a function or class, if that leads to it."""
     module_name = getattr(thing, "__module__", None)
     attribute = getattr(thing, "__qualname__", None)
+    # `<lambda>` and `<locals>` lead nowhere.
     if not module_name or not attribute or "<" in attribute:
         return None
     module = sys.modules.get(module_name)
@@ -248,6 +254,7 @@ def name_of(thing: Any) -> str | None:
     found: Any = module
     for part in attribute.split("."):
         found = getattr(found, part, None)
+    # The name may mean something else by now.
     is_there = place is not None and found is thing
     return f"{place}{SEPARATOR}{attribute}" if is_there else None
 
@@ -274,6 +281,7 @@ def _global_name(problem: AbstractProblem) -> str | None:
     parts = vars(problem).values() if hasattr(problem, "__dict__") else ()
     functions = [inspect.unwrap(part) for part in parts if callable(part)]
     modules = {getattr(function, "__module__", None) for function in functions}
+    # Sorted, so that a problem with two names gets the same one each time.
     for module_name in sorted({*modules, "__main__"} - {None}):
         module = sys.modules.get(module_name)
         place = None if module is None else _place(module)
@@ -312,6 +320,7 @@ def _by_class(name: str, problem: AbstractProblem) -> tuple[str, dict[str, Any]]
 def _by_fitness(problem: FunctionProblem) -> tuple[str, dict[str, Any]]:
     name = name_of(inspect.unwrap(problem.fn))
     layout = Layout.spread(problem.num_inputs, problem.num_outputs)
+    # The settings of a fitness say how many nodes there are, and not where they lie.
     is_plain = np.array_equal(layout.points, problem.layout.points)
     if name is None or not is_plain or problem.measure_fns or problem.suggested:
         return IN_PYTHON, {}

@@ -59,6 +59,7 @@ def _of_fields(
 
 def _of_preset(name: str) -> dict[str, Setting]:
     """NEAT's settings, with the numbers of a preset as defaults."""
+    # (any numbers: they are derived, and taken out below)
     config = presets.PRESETS[name](num_inputs=1, num_outputs=1)
     found = _of_fields("neat.", NEATConfig, config)
     for derived in _DERIVED:

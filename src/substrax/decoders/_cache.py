@@ -58,6 +58,7 @@ class NetworkCache:
         if not (self.max_bytes and isinstance(decoder, AbstractCPPNDecoder)):
             return decoder.decode(genomes, resources)
         try:
+            # A digest: a substrate's arrays may be large, and are in every key.
             configuration = hashlib.blake2b(_bytes_of(decoder)).digest()
         except TypeError:
             return decoder.decode(genomes, resources)
@@ -71,6 +72,7 @@ class NetworkCache:
             if key not in place:
                 place[key] = first_built + len(missing)
                 missing.append(genome)
+        # Of equal genomes of this population, too, only the first is among the missing.
         some = programs.select(np.array(missing, np.int64))
         built = decoder.decode_programs(some, resources)
         self.num_hits += len(keys) - len(missing)
@@ -92,6 +94,7 @@ class NetworkCache:
             again = np.fromiter((key in self._place for key in keys), bool, len(keys))
             order = np.argsort(~again, kind="stable")
             fits = np.cumsum(size[order]) <= self.max_bytes
+            # In the population's order again: neighbours are copied together.
             some = np.sort(order[fits])
             kept = _pick([networks], some.tolist(), resources) if some.size else None
             keys, size = [keys[k] for k in some], size[some]
@@ -139,6 +142,7 @@ def program_contents(programs: Programs) -> list[bytes]:
     columns = (activation, programs.bias, programs.source, programs.weight)
     table = np.concatenate([_rows_of_bytes(x) for x in columns], axis=1)
     outputs = _rows_of_bytes(programs.output_slot)
+    # One text for all, and slices of it: programs are many and small.
     rows, width = table.tobytes(), table.shape[1]
     begin = programs.first_row.astype(np.int64) * width
     end = begin + programs.num_rows.astype(np.int64) * width
@@ -159,6 +163,7 @@ def _bytes_of(value: Any) -> bytes:
         return f"{value.dtype.str}{value.shape}".encode() + value.tobytes()
     if isinstance(value, np.generic):
         return _bytes_of(np.asarray(value))
+    # With its type, as 1, 1.0 and True are equal to Python.
     if value is None or type(value) in (bool, int, float, str):
         return f"{type(value).__name__} {value!r}".encode()
     if isinstance(value, tuple):
@@ -172,5 +177,6 @@ def _bytes_of(value: Any) -> bytes:
     content = [f"{kind.__module__}.{kind.__qualname__} {len(parts)}".encode()]
     for name, part in parts:
         data = _bytes_of(part)
+        # Lengths come first, or one value might look like two others behind each other.
         content += [f" {name} {len(data)} ".encode(), data]
     return b"".join(content)

@@ -83,10 +83,12 @@ def best_to_json(best: Best) -> Iterator[str]:
         "generation": best.generation,
         "genome": genome_to_document(best.genome),
     }
+    # As text: a network comes in pieces, and may be larger than the memory.
     text = json.dumps(document).removesuffix("}") + ', "network": '
     return _with_digest([text], json_pieces(best.network))
 
 
+# The last entry, and always as long: found from the end of a file of any size.
 _DIGEST = ', "sha256": "'
 _DIGEST_SIZE = len(_DIGEST) + 64 + len('"}\n')
 

@@ -52,6 +52,7 @@ def check_callbacks(callbacks: Iterable[Callback]) -> tuple[Callback, ...]:
     """The callbacks; a `ValueError` says which of them is none."""
     checked = tuple(callbacks)
     for callback in checked:
+        # A class of trackers has their methods, and would pass for one below.
         if isinstance(callback, type):
             raise ValueError(
                 f"the callback {callback.__name__} is a class; give an object of it, "
@@ -86,6 +87,7 @@ class Watch:
     def _tell(self, callback: Callback, generation: Generation) -> object:
         if not isinstance(callback, Tracker):
             return callback(generation)
+        # By identity: trackers are other people's, and may be equal or have no hash.
         if any(callback is failed for failed in self._failed):
             return None
         try:
@@ -119,6 +121,8 @@ def watching(callbacks: Sequence[Callback], run: RunInfo) -> Iterator[Watch]:
         for callback in callbacks:
             if isinstance(callback, Tracker):
                 _start(callback, run)
+                # Once it has started: if a later one cannot, those before it are
+                # finished.
                 stack.callback(watch.finish, callback)
         yield watch
 

@@ -105,6 +105,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, state: Any) -> None:
         # say why the run ended.
         arrays_path.unlink(missing_ok=True)
         raise
+    # Only now that the new one is complete: at any moment one at least is whole.
     prune(folder, checkpoint.generation)
 
 
@@ -145,6 +146,7 @@ def _read(
         raise DamagedRunError(f"it cannot be read: {error.strerror}") from error
     except (KeyError, TypeError, safetensors.SafetensorError) as error:
         raise DamagedRunError(f"it is incomplete ({error})") from error
+    # (it is a ValueError, too, and has its sentence already)
     except DamagedRunError:
         raise
     except ValueError as error:

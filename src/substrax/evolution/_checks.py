@@ -66,6 +66,7 @@ _MOST_COUNT = (1 << 31) - 1
 _MOST_BYTES = (1 << 63) - 1
 
 
+# Three words of a node; four words and a switch of a link.
 _BYTES_OF_A_NODE, _BYTES_OF_A_LINK = 12, 17
 _COPIES = 8
 """Arrays as large as the population that a generation needs at least at one time."""

@@ -34,6 +34,7 @@ class _Clock:
         with self._lock:
             if event == _BY_XLA:
                 self._by_xla += duration_secs
+            # Those that began within this one: it contains them.
             while self._spans and self._spans[-1][0] >= start:
                 self._total -= self._spans[-1][1]
                 self._spans.pop()

@@ -26,6 +26,7 @@ def compiler_options(platform: str) -> dict[str, Any] | None:
     if options is None:
         return None
     try:
+        # Options that are not known are an error only when something is compiled.
         jax.jit(lambda: 0, compiler_options=options).lower().compile()
     except Exception:  # which one depends on the version; without options it works
         return None
@@ -54,6 +55,7 @@ class Compiled(Generic[Result]):
     def __call__(self, *arguments: Any) -> Result:
         leaves, structure = jax.tree.flatten(arguments)
         kinds = tuple(map(jax.typeof, leaves))
+        # A program that is compiled takes arguments of one kind only.
         where = (_programs.state_of_jax(), structure, kinds)
         program = self._programs.get(where)
         if program is not None:

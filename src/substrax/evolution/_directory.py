@@ -104,6 +104,7 @@ class RunDirectory:
         refuse_links(folder / name for name in (LOCK, CHECKPOINTS, CONFIG, DATA))
         folder.mkdir(parents=True, exist_ok=True)
         (folder / CHECKPOINTS).mkdir(exist_ok=True)
+        # Once more under the lock: another process may have begun a run.
         with lock(folder / LOCK):
             check_unused(folder)
             if data is not None:
@@ -210,6 +211,7 @@ class RunDirectory:
 
     def _write_facts(self, **changes: Any) -> None:
         facts = self.facts()
+        # Not without need: a finished run that is continued stays as it is.
         if any(facts.get(name) != value for name, value in changes.items()):
             write_atomically(self.path / FACTS, sealed(facts | changes))
 
@@ -245,6 +247,7 @@ class RunDirectory:
         """Notes what code the problem brings along, and says so when it has changed."""
         facts = self.facts()
         known = facts.get("code") or {}
+        # None is code whose source is not at hand now; that says nothing.
         changed = [name for name in known if code.get(name) not in (None, known[name])]
         if changed:
             _log.warning(
@@ -325,6 +328,7 @@ class RunDirectory:
                 "NEW_DIRECTORY`; to go on, put the folder back."
             )
         found = _checkpoint.read_newest(folder, like)
+        # Without this an emptied folder would look like a run that has just begun.
         if found is None and self.facts().get("has_checkpoint"):
             raise DamagedRunError(
                 f"the checkpoints in {folder} are gone, and with them where the run "
@@ -348,6 +352,7 @@ def check_unused(folder: Path) -> None:
         )
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file; {another}.")
+    # A process that was killed while it made a run leaves parts of one, no more.
     names = {p.name for p in folder.iterdir()} if folder.exists() else set()
     # Data beside a lock are those of a run that was killed while it was made; alone
     # they are somebody's.

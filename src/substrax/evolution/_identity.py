@@ -94,6 +94,7 @@ def _flatten(name: str, value: Any, flat: dict[str, Any]) -> None:
         array = np.asarray(value)
         flat[name] = array.item() if array.ndim == 0 else _digest(array)
     elif dataclasses.is_dataclass(value):
+        # The class itself is a setting: another one may have the same fields.
         flat[name] = type(value).__name__
         for field in dataclasses.fields(value):
             _flatten(f"{name}.{field.name}", getattr(value, field.name), flat)
@@ -101,6 +102,7 @@ def _flatten(name: str, value: Any, flat: dict[str, Any]) -> None:
         for key in value:
             _flatten(f"{name}.{key}", value[key], flat)
     elif isinstance(value, list | tuple):
+        # Its length, too: an empty list would leave no trace of itself.
         flat[name] = len(value)
         for number, part in enumerate(value):
             _flatten(f"{name}.{number}", part, flat)
@@ -122,6 +124,7 @@ def _home(function: Any) -> str:
 
 def _digest(array: np.ndarray) -> str:
     if array.dtype.hasobject:
+        # The bytes of such an array are addresses in this process.
         content = repr(array.tolist()).encode()
     else:
         content = np.ascontiguousarray(array).tobytes()

@@ -50,10 +50,12 @@ class _Limits:
     ) -> StopReason | None:
         """Why the run is to end here, if it is."""
         done = int(state.generation)
+        # Before the first generation nothing was evaluated, whatever the target is.
         if done and float(state.best_score) >= self.target:
             return StopReason.TARGET
         if done >= self.generations:
             return StopReason.GENERATIONS
+        # The last generation that was evaluated is `done - 1`.
         unimproved = done - 1 - int(state.last_improved)
         if self.patience is not None and unimproved >= self.patience:
             return StopReason.PATIENCE
@@ -149,6 +151,7 @@ def evolve(
         try:
             result = run.watched(state, history, directory, checkpoint_every)
         except Exception as error:
+            # (Ctrl-C is no `Exception`: it leaves a run as a kill does)
             with contextlib.suppress(OSError, ValueError):  # the first one matters
                 directory.write_stop_reason(StopReason.ERROR, _sentence(error))
             raise
@@ -228,6 +231,7 @@ class _Run:
                 f"the run in {directory.path} has seed {recorded}, not {self.seed}. "
                 "Continue it with its own seed, or start another run."
             )
+        # Shapes are enough to read one, and nothing is compiled for them.
         found = directory.read_checkpoint(
             lambda: jax.eval_shape(_first_state, self.algorithm, self.key_init)
         )
@@ -240,6 +244,8 @@ class _Run:
             directory.write_config(config_text)
         directory.note_code(code_of(self.problem), int(state.generation))
         directory.note_start(self.limits.target)
+        # Metrics and best files are written before the checkpoint of their generation,
+        # and may be ahead of it: they are put back to where the state is.
         lines = directory.cut_metrics(checkpoint)
         directory.write_best(self.best_of(state))
         return state, [GenerationRecord.from_dict(line) for line in lines]
@@ -296,6 +302,7 @@ class _Run:
         """One generation; `best` is the best before it."""
         began, compiled = time.perf_counter(), compile_seconds()
         number = int(state.generation)
+        # By its number, so that a run which goes on needs no key from before.
         key = jax.random.fold_in(self.key_run, number)
         key_fitness, key_tell = jax.random.split(key)
         num_hits = self.cache.num_hits
@@ -308,6 +315,7 @@ class _Run:
         next_state, info = tell_growing(
             self.algorithm,
             state,
+            # (32 bits for NEAT; mean and spread are taken of what was given)
             jax.device_put(fitness.astype(np.float32)),
             key=key_tell,
             tell_fn=self.tell,
@@ -321,6 +329,7 @@ class _Run:
             time.perf_counter() - began,
             compile_seconds() - compiled,
         )
+        # Its network is at hand now; later it would have to be decoded again.
         if float(next_state.best_score) > float(state.best_score):
             best = Best(
                 float(next_state.best_score),
@@ -370,6 +379,9 @@ class _Run:
             history.append(generation.record)
             tell_if_rejected()
             reason = self.limits.reason(state, history)
+            # The checkpoint comes last: if the process is killed before it, files are
+            # ahead of the state, and `restore` puts them back. There is never a state
+            # without its record.
             if directory is not None:
                 if generation.is_improved:
                     directory.write_best(best)
@@ -379,6 +391,7 @@ class _Run:
             # The next generation needs the memory, whoever keeps this one.
             generation.release()
             del generation
+            # However it ends, the last state is kept: a run can go on from there.
             is_due = reason is not None or int(state.generation) % checkpoint_every == 0
             if directory is not None and is_due:
                 number = int(state.generation)

@@ -61,18 +61,21 @@ class Entry:
             digest, payload = content[:32], content[32:]
             if hashlib.sha256(payload).digest() != digest:
                 raise ValueError("damaged")
+            # As JAX has it for positional arguments, with no others by name.
             in_tree = jax.tree.structure((arguments, {}))
             program = serialize_executable.deserialize_and_load(
                 payload, in_tree, out_tree()
             )
             # Some faults show only when it runs. It is pure, so once more does no harm.
             jax.block_until_ready(program(*arguments))
+        # Nothing is there, or it is somebody else's: then it is not ours to delete.
         except (FileNotFoundError, PermissionError):
             return None
         except Exception:  # which one depends on what is wrong
             self.forget()
             return None
         with contextlib.suppress(OSError):
+            # Used just now, for those who forget what was not.
             os.utime(self.path)
         return program
 
@@ -87,6 +90,7 @@ class Entry:
         from jax.experimental import serialize_executable
 
         try:
+            # Without the trees beside it, which `load` has from arguments and `like`.
             payload = serialize_executable.serialize(program)[0]
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # By a name of its own first: several processes may write the same program.
@@ -153,6 +157,8 @@ def _describe(arguments: tuple[Any, ...]) -> str:
 def _surroundings() -> tuple[Any, ...]:
     """All else that a program depends on."""
     values = jax.config.values
+    # Where code is kept and what is logged makes no other program. The processor is not
+    # among these: it is part of the folder's name.
     names = sorted(n for n in values if "cache" not in n and "log" not in n)
     return (
         _source_digest(),

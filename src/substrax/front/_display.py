@@ -45,6 +45,7 @@ class JSONLines(Silent):
     """A JSON object for each generation."""
 
     def update(self, generation: Generation) -> None:
+        # At once, for whoever reads the pipe.
         print(json.dumps(generation.record.to_dict()), flush=True)
 
 
@@ -59,6 +60,7 @@ class _Estimate:
     def add(self, record: GenerationRecord) -> None:
         self.compile_seconds += record.compile_seconds
         self._recent.append(record.seconds - record.compile_seconds)
+        # The last ones say most about the next, as genomes grow.
         del self._recent[:-_RECENT]
 
     @property
@@ -215,6 +217,7 @@ class _Live:
     def __enter__(self) -> "_Live":
         from rich.live import Live
 
+        # A thread of rich's draws it, also while a generation takes long.
         self._live = Live(get_renderable=self._render, refresh_per_second=4)
         self._live.__enter__()
         return self
@@ -342,6 +345,7 @@ def _ipython() -> Any:
 
 def is_notebook() -> bool:
     """Whether this is a notebook, which shows more than text."""
+    # Not imported: in a notebook it is there, and others need not wait for it.
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return type(shell).__name__ == "ZMQInteractiveShell"

@@ -75,6 +75,7 @@ def evolve(
         {
             **({} if generations is None else {"run.generations": generations}),
             **settings,
+            # Last, so that the argument counts, whatever settings say.
             "run.seed": seed,
         },
     )
@@ -103,6 +104,7 @@ def same_directory(
     """The same; a directory that holds the same run already is taken."""
     if not os.path.exists(Path(path) / FACTS):
         return new_directory(experiment, path)
+    # As `new_directory` did, so that a data set has the name that is recorded.
     experiment, _ = experiment.with_data()
     recorded, place = load_run(path)
     experiment.check_continues(recorded)

@@ -33,6 +33,8 @@ def as_experiment(
         for name, value in settings.items()
     }
     given = [name for name in _START if _is_genome(settings.get(name))]
+    # Settings are plain values, and a genome is none. It comes last: its inputs and
+    # outputs are named by the decoder, which depends on the other settings.
     start = settings.pop(given[0]) if given else None
     experiment = experiment.with_settings(settings)
     return experiment if start is None else _started(experiment, start)

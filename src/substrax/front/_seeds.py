@@ -126,4 +126,6 @@ def seed_runs(
         if directory is None:
             yield each, None
         else:
+            # One by one: each directory is made when its run begins, so that what a
+            # kill leaves behind are runs that were begun.
             yield same_directory(each, Path(directory) / f"seed{seed}")

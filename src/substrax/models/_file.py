@@ -57,9 +57,11 @@ def network_from(
     nodes: dict[str, Any] = {
         name: np.array(arrays[f"network.{name}"]) for name in _NODE_COLUMNS
     }
+    # Links stay on the disk: they may be larger than the memory. Nodes are few.
     links: dict[str, Any] = {name: arrays[f"network.{name}"] for name in _LINK_COLUMNS}
     nodes["node_activation"] = activation_numbers(facts)[nodes["node_activation"]]
     for columns in (nodes, links):
+        # Before the bounds are made of the length of one of them.
         if len({len(array) for array in columns.values()}) > 1:
             raise ValueError("its arrays are not of one length.")
     network = Networks(

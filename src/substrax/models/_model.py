@@ -90,6 +90,7 @@ class Model:
         (`feature_names`): their order does not matter, and one too few or too many is
         an error. JAX's arrays give JAX's, everything else NumPy's.
         """
+        # First: a data frame has names only as long as nothing was made of it.
         X = self.preparation.ordered(X)
         is_jax = isinstance(X, jax.Array)
         shape = np.shape(X)
@@ -105,6 +106,7 @@ class Model:
                 "this model takes columns of labels, which JAX's arrays cannot hold. "
                 "Give it rows of Python's values or of NumPy's."
             )
+        # JAX's stay as they are: within `jit` nobody can look at their numbers.
         rows = X if is_jax else self.preparation.numbers(X)
         is_single = rows.ndim == 1
         if is_single:

@@ -68,6 +68,8 @@ def mutate_floats(
     """
     genome_draw, draw = uniform(gate), uniform(choice)
     share = _share(config, mask, genome_draw)
+    # One draw for both, as in neat-python: what replaces lies above what perturbs, so
+    # that the two never meet.
     perturb_share = config.perturb_rate * share
     is_perturbed = draw < perturb_share
     is_replaced = draw < (config.perturb_rate + config.replace_rate) * share
@@ -88,6 +90,8 @@ def _share(
     if config.few_rate == 0:
         return jnp.float32(1.0)
     number = jnp.maximum(count(mask), 1).astype(jnp.float32)
+    # The gate's draw once more: of the genomes that it lets mutate, just this share
+    # lies below the product, so that no word of its own is needed.
     is_few = genome_draw < config.mutate_rate * config.few_rate
     return jnp.where(is_few, jnp.minimum(config.few / number, 1.0), 1.0)
 
@@ -102,6 +106,8 @@ def _step(
     else:
         step = normal(size)
     if config.perturb_decades > 0:
+        # 10 to the power of -decades * place. Where nothing is perturbed, `place` may
+        # be huge and means nothing.
         step *= jnp.exp2(-np.log2(10) * config.perturb_decades * jnp.minimum(place, 1))
     return step
 

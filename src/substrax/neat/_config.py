@@ -96,6 +96,8 @@ class FloatGeneConfig(eqx.Module):
     perturb_distribution: Distribution = _static("normal")
 
     def __check_init__(self):
+        # Rates first, as their sentence says what to choose in place of a text, too.
+        # What is compared below has to be a number by then.
         _check_rates(self, "mutate_rate", "perturb_rate", "replace_rate", "few_rate")
         check_settings(self)
         _check_not_negative(
@@ -346,6 +348,7 @@ class NEATConfig(eqx.Module):
             "activation_options is empty. Name at least one activation.",
         )
         names = (*self.activation_options, self.activation_default)
+        # For its error alone: it names the functions that there are.
         for name in (*names, self.output_activation):
             if name is not None:
                 activation_id(name)

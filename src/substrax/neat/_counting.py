@@ -89,6 +89,7 @@ def running_count(mask: Bool[Array, "*batch n"]) -> Int[Array, "*batch n"]:
     bit = np.uint32(1) << np.arange(_WORD, dtype=np.uint32)
     bits = jnp.where(flags, _spread(bit, flags.ndim), np.uint32(0))
     word = lax.reduce(bits, np.uint32(0), lax.bitwise_or, (flags.ndim - 1,))[..., None]
+    # All bits up to each one. `2 * bit - 1` would overflow for the last of them.
     up_to = _spread(bit + (bit - np.uint32(1)), flags.ndim)
     number = lax.population_count(word & up_to).astype(jnp.int32)
     if num_words > 1:
@@ -110,6 +111,8 @@ def true_first(mask: Bool[Array, " n"]) -> Int[Array, " n"]:
     if length > _LONGEST_COMPARED:
         return jnp.argsort(~mask, stable=True).astype(jnp.int32)
     place = np.arange(length, dtype=np.int32)
+    # As many places lie before the k-th true one as have counted at most k. Behind the
+    # last it stays in bounds, as those who gather promise.
     is_before = running_count(mask)[None, :] <= place[:, None]
     return jnp.minimum(count(is_before), length - 1)
 
@@ -124,6 +127,7 @@ def rank_descending(
     length = values.shape[0]
     index = np.arange(length, dtype=np.int32)
     if length > _LONGEST_COMPARED:
+        # The index is a key, too: equals keep their order, whichever sort this is.
         *_, order = lax.sort((~mask, -values, jnp.asarray(index)), num_keys=3)
         return jnp.zeros(length, jnp.int32).at[order].set(index, unique_indices=True)
     other, own = values[None, :], values[:, None]

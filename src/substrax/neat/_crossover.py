@@ -27,6 +27,7 @@ def _matches(
     ids: Int[Array, " n"], other: Int[Array, " m"]
 ) -> tuple[Int[Array, " n"], Bool[Array, " n"]]:
     """Where each id is in another ascending row, and whether it is there."""
+    # Ids above all others are looked for behind the end, and do not match there.
     index = jnp.minimum(position(other, ids), other.shape[0] - 1)
     return index, (other.at[index].get(mode="promise_in_bounds") == ids) & (
         ids != NO_LINK
@@ -57,6 +58,7 @@ def cross(
     rate = jnp.where(both_disabled, rates.disable_rate_both, rates.disable_rate)
     is_disabled = ~(fitter.link_enabled & other_enabled)
     is_disabled &= uniform(link_words) < rate
+    # A gene that only one parent has keeps its switch, as in neat-python.
     enabled = jnp.where(is_match, ~is_disabled, fitter.link_enabled)
 
     index, is_match = _matches(node_keys(fitter.node_id), node_keys(other.node_id))
@@ -86,6 +88,8 @@ def has_cycle(
     from_slot, to_slot = link_slots(genome, num_fixed)
 
     def step(carry):
+        # Empty slots have the ends -1, which JAX takes for the last node, but are never
+        # alive themselves.
         alive, _ = carry
         fed = jnp.zeros(genome.max_nodes, bool).at[to_slot].max(alive, mode="drop")
         still = alive & fed.at[from_slot].get(mode="fill", fill_value=False)
@@ -107,6 +111,8 @@ def _merge(first: Genome, second: Genome, keep_nodes, keep_links) -> Genome:
 
     node_id = join(both.node_id, keep_nodes, NO_NODE)
     link_id = join(both.link_id, keep_links, NO_LINK)
+    # What was dropped sorts last. Cut off is only what exceeds the capacity, and the
+    # caller refuses such a child.
     node_order = jnp.argsort(node_keys(node_id))[: first.max_nodes]
     link_order = jnp.argsort(link_id)[: first.max_links]
     return Genome(
@@ -170,6 +176,7 @@ def cross_equals(
 
     _, known = _matches(node_keys(second.node_id), node_keys(first.node_id))
     keep_nodes = jnp.concatenate([used(first.node_id), used(second.node_id) & ~known])
+    # `crossed`, not `first`: matching genes have been mixed already.
     child = _merge(crossed, second, keep_nodes, keep_links)
     nodes_overflow = jnp.sum(keep_nodes) > first.max_nodes
     links_overflow = jnp.sum(keep_links) > first.max_links

@@ -26,6 +26,7 @@ from ._genome import NO_LINK, NO_NODE, Genome, node_keys, position, stable_sum
 _UNROLL = 8
 # Bits of a count of genes.
 _HALF = 15
+# Mixed keys of links have 30 bits: those of nodes begin behind them.
 _FIRST_NODE_KEY = 1 << 30
 
 
@@ -79,6 +80,7 @@ def _neat_python_distance(
     c = config.speciation
 
     def part(genes):
+        # Another switch or activation counts as a difference of 1 there.
         total = genes.total + genes.num_differing.astype(jnp.float32)
         total = c.weight_coefficient * total
         total += c.disjoint_coefficient * genes.num_unmatched.astype(jnp.float32)
@@ -97,6 +99,7 @@ def link_keys(config: NEATConfig, genome: Genome) -> Int[Array, "*n"]:
     """
     if config.speciation.distance == "stanley2002":
         return genome.link_id
+    # The primes of xxHash32, and shifts that bring the upper bits down between them.
     mixed = genome.link_source.astype(jnp.uint32) * jnp.uint32(0x9E3779B1)
     mixed = (mixed ^ (mixed >> 15)) * jnp.uint32(0x85EBCA77)
     mixed = mixed ^ (genome.link_target.astype(jnp.uint32) * jnp.uint32(0xC2B2AE3D))
@@ -139,6 +142,7 @@ def pair_distance(
 ) -> Float[Array, ""]:
     """Compatibility distance of two genomes."""
     keys = link_keys(config, second)
+    # Ids ascend as they are; neat-python's mixed keys do not.
     order = jnp.argsort(keys)
     links = _compare(
         link_keys(config, first),
@@ -217,6 +221,8 @@ class DistanceTable(eqx.Module):
                 )
                 row = part(self.row)
                 gather = lambda x, row=row: x.at[row].get(mode="promise_in_bounds")
+                # A gene that either side lacks differs by infinity, which saves a
+                # gather of masks.
                 difference = jnp.abs(part(self.number) - gather(number))
                 is_match = difference < jnp.inf
                 differs = gather(kind) != part(self.kind)
@@ -228,6 +234,7 @@ class DistanceTable(eqx.Module):
 
         # Adding slot after slot, the sum does not depend on the capacity. Both counts
         # share an integer, because each array that a step makes is one more pass.
+        # One after the other, so that links and nodes share one compiled step.
         start = (jnp.zeros(population, jnp.float32), jnp.zeros(population, jnp.int32))
         total, counts = lax.map(
             lambda steps: lax.fori_loop(steps[0], steps[0] + steps[1], step, start),
@@ -307,6 +314,7 @@ def _find(
     num_steps = 32 - lax.clz(size)
 
     def step(i, low):
+        # `low` counts entries known to lie below; each step tries one bit more.
         middle = low + (jnp.int32(1) << (num_steps - 1 - i))
         entry = union.at[jnp.minimum(middle, size) - 1].get(mode="promise_in_bounds")
         return jnp.where((middle <= size) & (entry < ids), middle, low)
@@ -320,6 +328,8 @@ def distance_table(
     """Look the genes of a population up in those of the representatives."""
     own, num_slots = _genes(config, genomes)
     other, _ = _genes(config, representatives)
+    # Genes of several representatives stay in it several times: a search always finds
+    # the first of equals, so the others are rows that nothing points at.
     union = jnp.sort(other.key.reshape(-1))
     capacity = union.shape[0]
     size = count(union != NO_LINK)
@@ -346,6 +356,7 @@ def distance_table(
         found = _find(union, size, part)
         entry = jnp.minimum(found, capacity - 1)
         known = union.at[entry].get(mode="promise_in_bounds")
+        # What no representative has points at the last row, which is infinite.
         found = jnp.where((known == part) & (part != NO_LINK), found, capacity)
         return lax.dynamic_update_slice_in_dim(row, found, block * _UNROLL, 0)
 

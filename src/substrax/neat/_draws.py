@@ -138,6 +138,7 @@ def name_words(kind: type[_Kind], words: UInt32[Array, "..."], axis: int) -> _Ki
 def num_child_words(config: NEATConfig) -> tuple[int, int, int]:
     """Words of an offspring, of each of its nodes and of each of its links."""
     num_ends = config.mutation.add_link_attempts * num_draws(LinkEndDraws)
+    # A field with a default is one of activations, and drawn only if there is a choice.
     is_drawn = lambda field: (
         field.default is dataclasses.MISSING or len(config.activation_options) > 1
     )

@@ -160,6 +160,7 @@ def _something_else(tree: T) -> T:
     of its kind becomes zeros all the same.
     """
     leaves, structure = jax.tree.flatten(tree)
+    # Words of 32 bits are one kind: floats and integers can be read as each other.
     kinds: dict[tuple[tuple[int, ...], str], list[int]] = {}
     for i, x in enumerate(leaves):
         is_word = x.dtype.itemsize == 4
@@ -183,8 +184,10 @@ def position(
     length = ascending.shape[0]
     if length > _COMPARE_ALL_LENGTH:
         return jnp.searchsorted(ascending, queries).astype(jnp.int32)
+    # One at least: a genome may have room for inputs and outputs only.
     num_blocks = max(-(-length // _COMPARE_BLOCK), 1)
     padding = num_blocks * _COMPARE_BLOCK - length
+    # No query is larger than this, so that padding is never counted.
     ascending = jnp.pad(ascending, (0, padding), constant_values=NO_LINK)
 
     def step(block, number):
@@ -212,6 +215,7 @@ def link_slots(
     # Both ends in one search: there is half as much to compile.
     ids = jnp.concatenate([genome.link_source, genome.link_target])
     hidden = position(node_keys(genome.node_id[num_fixed:]), ids) + num_fixed
+    # Ends of empty slots come out as -1: whoever uses slots masks them.
     slots = jnp.where(ids < num_fixed, ids, hidden)
     return slots[: genome.max_links], slots[genome.max_links :]
 
@@ -226,6 +230,7 @@ def compact_links(genome: Genome, keep: Bool[Array, " links"]) -> Genome:
     keep = keep & genome.link_mask
     rank = running_count(keep)
     slots = jnp.arange(genome.max_links, dtype=jnp.int32)
+    # The count of kept links ascends, so the k-th of them is where it first reaches k.
     source_slot = jnp.minimum(position(rank, slots + 1), genome.max_links - 1)
     is_filled = slots < rank[-1]
 

@@ -127,6 +127,7 @@ class GenomeData:
         fixed = [*inputs, *_distinct(inputs, outputs)]
         arrays = {name: np.asarray(value) for name, value in vars(genome).items()}
         ids = [int(n) for n in arrays["node_id"] if n != NO_NODE]
+        # The first slots are the inputs and the outputs, whatever genome it is.
         names = dict(zip(ids, fixed, strict=False))
         names |= {n: f"h{k}" for k, n in enumerate(ids[len(fixed) :])}
         nodes = [
@@ -182,6 +183,7 @@ class GenomeData:
         hidden = [n.name for n in self.nodes if n.name not in outputs]
         order = [*inputs, *outputs, *hidden]
         number = {name: k for k, name in enumerate(order)}
+        # One slot at least: operators clamp indices to the last one.
         blank = empty_genome(len(order), max(len(self.links), 1))
         arrays = {name: np.array(value) for name, value in vars(blank).items()}
         for name, slot in number.items():
@@ -252,6 +254,8 @@ def _one(cls: type, read_line: Any, item: Any) -> Any:
             f"{shown(dict(item))} does not have the fields {names}."
         ) from None
     check_settings(found)
+    # As a line, so that a table cannot say what no line could: a name with a space, or
+    # a number that 32 bits do not hold.
     return read_line(str(found))
 
 
@@ -260,6 +264,7 @@ def _number(text: str, line: str) -> float:
         number = float(text)
     except ValueError:
         number = math.nan
+    # A number may be finite in 64 bits and not in the 32 of a genome.
     with np.errstate(over="ignore"):
         is_finite = np.isfinite(np.float32(number))
     if not is_finite:

@@ -125,8 +125,11 @@ def tell_growing(
             )
         )
         if not (nodes or links or species):
+            # Nothing overflowed; ids may have run out, which no capacity helps against.
             check_info(info)
             return next_state, info
+        # Of the old state, and with the same key: words do not depend on capacities, so
+        # that what is drawn again is the same.
         state = grow(
             state,
             max_nodes=state.max_nodes * (2 if nodes else 1),

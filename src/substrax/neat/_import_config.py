@@ -147,6 +147,7 @@ def _parse(source: str | Path) -> configparser.ConfigParser:
             )
         text = read_text(path)
         where = str(path)
+    # A percent sign in a value is itself, no reference to another option.
     parser = configparser.ConfigParser(interpolation=None)
     try:
         parser.read_string(text)
@@ -393,6 +394,7 @@ def from_neat_python_config(source: str | Path) -> tuple[NEATConfig, list[str]]:
         crossover=CrossoverConfig(
             crossover_rate=1.0,
             interspecies_rate=0.0,
+            # (the 75 % of the paper after the coin that neat-python flips first)
             disable_rate=0.875,
             disable_rate_both=1.0,
             per_attribute=True,
@@ -415,6 +417,7 @@ def from_neat_python_config(source: str | Path) -> tuple[NEATConfig, list[str]]:
             survival_rate=reader.number(
                 "DefaultReproduction", "survival_threshold", 0.2
             ),
+            # neat-python takes at least two parents, whatever the file says.
             min_parents=2,
             elitism=reader.integer("DefaultReproduction", "elitism", 0),
             elitism_min_size=0,
@@ -428,5 +431,6 @@ def from_neat_python_config(source: str | Path) -> tuple[NEATConfig, list[str]]:
         ),
     )
     _notes(reader)
+    # Last, as options that nobody has asked for until then are unknown.
     _unknown(reader)
     return config, reader.messages

@@ -286,12 +286,14 @@ def genome_from_neat_python(
         evaluated = _evaluated(list(nodes), input_ids, links)
     elif prune_unfed:
         evaluated = {*input_ids, *(target for _, target in links)}
+    # A response multiplies the sum of a node there, so each of its weights here.
     links = {
         (source, target): weight
         * _number(nodes[target][2], f"node {target}'s response")
         for (source, target), weight in links.items()
         if source in evaluated and target in evaluated
     }
+    # Outputs stay even if they are never evaluated: they are constant then.
     hidden = sorted(set(nodes) & evaluated - set(output_ids))
     order = [*input_ids, *output_ids, *hidden]
     number = {node: index for index, node in enumerate(order)}

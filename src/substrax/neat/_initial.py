@@ -45,6 +45,7 @@ def initial_pairs(config: NEATConfig) -> Int[np.ndarray, "pairs 2"]:
         pairs = [(i, t) for i in inputs for t in targets]
     else:
         pairs = [(i, h) for i in inputs for h in hidden]
+        # The order decides ids, and which word each weight gets.
         pairs += [(h, o) for h in hidden for o in outputs]
         if kind.endswith("direct") or not hidden:
             pairs += [(i, o) for i in inputs for o in outputs]
@@ -66,6 +67,7 @@ def capacities(config: NEATConfig, nodes: int, links: int) -> tuple[int, int, in
             )
 
     def roomy(needed, least):
+        # Powers of two, so that runs of similar sizes share what is compiled.
         return max(least, 1 << (needed * 3 // 2).bit_length())
 
     # Room that is not used costs a millisecond a generation; to grow, a compilation.
@@ -149,6 +151,7 @@ def _first_genome(
         # The given share of the links, exactly, as neat-python has it.
         num_kept = round(num_pairs * config.initial_fraction)
         draws = jax.random.uniform(as_jax_key(key_choice), (num_pairs,))
+        # By rank, not by comparing each draw with the fraction: the number is exact.
         is_kept = jnp.zeros(max_links, bool)
         is_kept = is_kept.at[jnp.argsort(draws)[:num_kept]].set(True)
         genome = compact_links(genome, is_kept)
@@ -164,6 +167,7 @@ def first_population(
 ) -> Genome:
     """The first population; equal links of different genomes share their id."""
     # Stored, or the generator runs for each number drawn, and is compiled many times.
+    # True for every key, as words are unsigned, but not known before it runs.
     is_sane = (jnp.ravel(jax.random.key_data(key))[0] | 1) > 0
     stage = partial(materialise, is_sane)
     keys = stage(split_population(key, config.population_size))

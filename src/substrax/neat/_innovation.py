@@ -31,6 +31,7 @@ def number_innovations(
     # Genomes without an innovation go last: no id is as large as this.
     last = np.iinfo(np.int32).max
     operands = (*(jnp.where(mask, key, last) for key in keys), index)
+    # Numbers follow the order of keys, and so do not depend on that of genomes.
     *sorted_keys, order = lax.sort(operands, num_keys=len(keys))
     differs = index == 0
     for key in sorted_keys:
@@ -38,4 +39,5 @@ def number_innovations(
     is_first = differs & (sorted_keys[0] != last)
     rank = running_count(is_first) - 1
     number = jnp.zeros(population, jnp.int32).at[order].set(rank, unique_indices=True)
+    # Without any innovation all ranks are -1, and this is 0.
     return number, rank[-1] + 1

@@ -44,6 +44,7 @@ class Counters(eqx.Module):
 
     def advance(self, num_nodes: Int[Array, ""], num_links: Int[Array, ""]):
         """Counters after handing out so many ids."""
+        # The largest number of all is `NO_LINK`, and no id.
         limit = np.iinfo(np.int32).max - 1
         exhausted = (
             self.exhausted
@@ -74,9 +75,11 @@ def mutate(
     counters: Counters,
 ) -> tuple[Genome, Counters, Overflow]:
     """Mutate all offspring except the copies (champions)."""
+    # Ids are never negative, which XLA cannot know.
     stage = partial(materialise, counters.next_link_id >= 0)
     originals = genomes
     choice = jax.vmap(partial(choose_mutations, config))(genomes, draws.genome)
+    # Copies are restored at the end; here they are kept from using up ids.
     choice = stage(jax.tree.map(lambda x: x & ~is_copy, choice))
 
     genomes, counters, nodes_full, links_full = _add_nodes(
@@ -85,6 +88,8 @@ def mutate(
     genomes = stage(genomes)
     genomes, keep = _delete_nodes(config, genomes, choice.delete_node, draws.genome)
     genomes, keep = stage((genomes, keep))
+    # Links of a node deleted above are still in their slots, but not in `keep`: they
+    # close no cycle any more.
     genomes, keep, counters, link_full = _add_links(
         config, genomes, keep, choice.add_link, draws, counters, stage
     )
@@ -124,6 +129,7 @@ def _add_nodes(
     else:
         number = running_count(is_split) - 1
         num_splits = number[-1] + 1
+    # Above all ids that exist: appended genes leave rows sorted.
     node_id = counters.next_node_id + number
     link_id = counters.next_link_id + 2 * number
     activation = draw_activation(config, draws.new_activation)

@@ -246,6 +246,7 @@ class NEAT(eqx.Module):
         )
         species_index = placed.species_index
         score, is_failed = scores_of(config, fitness)
+        # The first of equals; one that failed only if all did, see `improves`.
         best_index = jnp.argmax(score).astype(jnp.int32)
         improves = (score[best_index] > state.best_score) & ~is_failed[best_index]
         last_improved = jnp.where(improves, state.generation, state.last_improved)
@@ -260,6 +261,7 @@ class NEAT(eqx.Module):
             state.generation,
             jnp.maximum(last_improved, state.last_stuck),
         )
+        # As in neat-python, stagnant species have no say in the range of scores.
         is_parent = reproduces[species_index]
         quota = quotas(
             config,
@@ -278,6 +280,7 @@ class NEAT(eqx.Module):
                 state.population, order, statistics, key=key_representative
             )
             species = eqx.tree_at(lambda t: t.representative, species, representative)
+        # Stagnant species have no offspring, and die here.
         species, _ = keep_species(species, quota > 0)
         threshold = self._next_threshold(state.threshold, placed.table.num_species)
         best_genome = take(state.population, best_index)
@@ -310,6 +313,7 @@ class NEAT(eqx.Module):
     def _next_threshold(self, threshold, num_species):
         """Move the threshold towards the target number of species, if there is one."""
         c = self.config.speciation
+        # The target is a leaf, which a sweep may vary: no condition of Python's.
         direction = jnp.sign(num_species - c.target_num_species).astype(jnp.float32)
         moved = threshold + c.threshold_step * direction
         moved = jnp.clip(moved, c.threshold_min, c.threshold_max)
@@ -350,10 +354,13 @@ class NEAT(eqx.Module):
         )
         nodes_full = links_full = jnp.bool_(False)
         if config.crossover.equal_fitness == "both":
+            # Both kinds of children are made for all, and one is selected: `vmap` does
+            # the same to a condition.
             merged, nodes, links = jax.vmap(lambda *args: cross_equals(config, *args))(
                 first, second, draws.node.crossover, draws.link.crossover
             )
             children = jax.vmap(select)(parents.is_equal, merged, children)
+            # Of children that are used: others would let capacities grow for nothing.
             nodes_full = any_true(nodes & parents.is_equal)
             links_full = any_true(links & parents.is_equal)
         children = stage(children)
@@ -385,6 +392,7 @@ def _info(
     num_valid = is_failed.shape[0] - num_failed
     mean = lambda x: total(x).astype(jnp.float32) / jnp.float32(x.shape[0])
     valid_fitness = jnp.where(is_failed, 0.0, fitness)
+    # The sum of the largest floats would overflow; their mean does not.
     scale = safe_scale(valid_fitness)
     num = jnp.maximum(num_valid, 1).astype(jnp.float32)
     mean_fitness = jnp.sum(valid_fitness * scale) / num

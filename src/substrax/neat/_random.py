@@ -52,6 +52,7 @@ def _words_of(key: AnyKey) -> tuple[Array, Array] | None:
     if (
         not jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
         or str(jax.random.key_impl(key)) != "threefry2x32"
+        # Without it JAX counts in another way, and gives other words.
         or not jax.config.values.get("jax_threefry_partitionable", False)
     ):
         return None
@@ -117,6 +118,7 @@ def population_words(
         pairs = -(-columns // 2)
         slot.append(np.tile(np.arange(slots, dtype=np.uint32), pairs))
         column.append(np.repeat(np.arange(pairs, dtype=np.uint32), slots))
+        # The upper half says which array it is, so that no two share a counter.
         column[-1] += np.uint32(domain << 16)
     full = (population, sum(map(len, slot)))
     words = threefry(
@@ -129,6 +131,8 @@ def population_words(
     begin = 0
     for (slots, columns), own in zip(sizes, slot, strict=True):
         stop = begin + len(own)
+        # A counter gives two words: the first of all pairs are the first columns, the
+        # second ones follow. An odd number of columns leaves one word unused.
         halves = [w[:, begin:stop].reshape(population, -1, slots) for w in words]
         arrays.append(jnp.concatenate(halves, axis=1)[:, :columns])
         begin = stop
@@ -137,6 +141,8 @@ def population_words(
 
 def uniform(words: UInt32[Array, "*n"]) -> Float[Array, "*n"]:
     """Uniform numbers in [0, 1) from random words (the upper 24 bits of each)."""
+    # 24 bits are exact in float32, and at most 1 - 2^-24: times a whole number n this
+    # never rounds up to n, so that cutting the product off gives an index below n.
     return (words >> 8).astype(jnp.float32) * jnp.float32(2.0**-24)
 
 

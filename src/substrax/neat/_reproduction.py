@@ -30,6 +30,7 @@ def scores_of(
     worst = jnp.where(jnp.isfinite(worst), worst, 0.0)
     # Not the next number: below 0 that is subnormal, which processors may flush to 0.
     below = worst - jnp.maximum(jnp.abs(worst) * 2.0**-20, 1e-30)
+    # The worst may be the smallest float already; below it there is only -inf.
     below = jnp.maximum(below, jnp.finfo(jnp.float32).min)
     return jnp.where(is_failed, below, score), is_failed
 
@@ -71,6 +72,8 @@ def species_statistics(
         judged = jax.ops.segment_min(score, species_index, n)
     else:
         judged = jax.ops.segment_max(score, species_index, n)
+    # Failed members have a score just below the worst, which would count as an
+    # improvement in a species that has none yet.
     is_judged = table.mask
     if is_failed is not None:
         valid = (~is_failed).astype(jnp.int32)
@@ -103,7 +106,9 @@ def update_stagnation(
         best_score=jnp.maximum(table.best_score, statistics.score),
         last_improved=jnp.where(improves, generation, table.last_improved),
     )
+    # Of equals the older species leads: slots are in the order of age.
     rank = rank_descending(statistics.score, table.mask)
+    # "in 15 generations" includes the 15th, "for more than 20" not the 20th.
     is_stagnant = (generation - table.last_improved >= c.max_stagnation) & (
         jnp.asarray(c.max_stagnation) > 0
     )
@@ -131,8 +136,10 @@ def _adjust(
     """
     count = jnp.maximum(jnp.sum(mask, dtype=jnp.int32), 1)
     missing = jnp.maximum(total - jnp.sum(quota), 0)
+    # As if in rounds: so many whole ones, and the rest to those who are first.
     gain = missing // count + (gain_rank < missing % count).astype(jnp.int32)
     quota = quota + jnp.where(mask, gain, 0)
+    # Ranked once, before the first round, as neat-python sorts its list.
     loss_rank = rank_descending(quota, mask)
 
     def too_many(quota):
@@ -144,6 +151,7 @@ def _adjust(
         loses = can_lose & (rank < jnp.sum(quota) - total)
         return quota - loses.astype(jnp.int32)
 
+    # Ends: `minimum` is at most an equal share, so that there is somebody who can lose.
     return lax.while_loop(too_many, take_round, quota)
 
 
@@ -168,15 +176,19 @@ def quotas(
     count = jnp.maximum(jnp.sum(reproduces, dtype=jnp.int32), 1)
     elites = jnp.asarray(c.elitism if c.quota == "damped" else 0, jnp.int32)
     minimum = jnp.maximum(jnp.asarray(c.min_species_size, jnp.int32), elites)
+    # Or the minima alone would exceed the population, where neat-python stops with an
+    # error.
     minimum = jnp.minimum(minimum, total // count)
     floor = minimum.astype(jnp.float32)
     scale = safe_scale(worst, best)
     mean, worst, best = statistics.mean_score * scale, worst * scale, best * scale
     if c.quota == "damped":
+        # neat-python's `max(1.0, range)`, where 1.0 is scaled as all else.
         spread = jnp.maximum(scale, best - worst)
         shared = (mean - worst) / spread
     else:
         shared = mean - jnp.minimum(worst, 0.0)
+    # Below 0 by rounding only: no mean lies below the worst.
     shared = jnp.where(reproduces, jnp.maximum(shared, 0.0), 0.0)
     sum_shared = stable_sum(shared)
     share = shared / jnp.where(sum_shared > 0, sum_shared, 1.0)
@@ -185,6 +197,7 @@ def quotas(
         # neat-python's: half-way from the present size, rescaled, then made exact.
         present = statistics.size.astype(jnp.float32)
         ideal = jnp.where(sum_shared > 0, jnp.maximum(floor, share * total), floor)
+        # Rounded to even as Python's `round` does; a step that rounds to 0 is one of 1.
         step = (ideal - present) * 0.5
         rounded = jnp.round(step)
         step = jnp.where(jnp.abs(rounded) > 0, rounded, jnp.sign(step))
@@ -249,9 +262,11 @@ def choose_parents(
     """
     c, rates = config.reproduction, config.crossover
     size = statistics.size
+    # Where each species begins in `order`, which has one behind the other.
     start = jnp.cumsum(size) - size
     end = jnp.cumsum(quota)
     child = jnp.arange(config.population_size, dtype=jnp.int32)
+    # From the right: species without offspring end where they begin, and are skipped.
     species = jnp.searchsorted(end, child, side="right", method="compare_all")
     species = species.astype(jnp.int32)
     place = child - (end - quota)[species]
@@ -272,6 +287,8 @@ def choose_parents(
 
     reproduces = quota > 0
     count = jnp.sum(reproduces, dtype=jnp.int32)
+    # Drawn is one of the others: numbers from one's own on move up by one. With a
+    # single species this means nothing, and `is_foreign` is false.
     slot_of_rank = true_first(reproduces)
     rank_of_slot = running_count(reproduces) - 1
     other = uniform(draws.species_abroad) * (count - 1).astype(jnp.float32)
@@ -285,6 +302,7 @@ def choose_parents(
     first = draw_from(species, draws.first)
     second = draw_from(partner_species, draws.second)
     is_crossed = uniform(draws.crosses) < rates.crossover_rate
+    # Not with itself, or the rule for two parents might enable its disabled genes.
     is_crossed &= ~is_copy & (first != second)
     is_equal = is_crossed & (score[second] == score[first])
     # The lower bits of a draw whose upper ones decide on interspecies mating.

@@ -80,6 +80,7 @@ def keep_species(
 
     def move(x, empty):
         filled = is_filled.reshape(is_filled.shape + (1,) * (x.ndim - 1))
+        # (`true_first` is in bounds even where it means nothing)
         moved = x.at[order].get(mode="promise_in_bounds")
         return jnp.where(filled, moved, empty)
 
@@ -136,10 +137,13 @@ def _offer(
     # In sequence, genomes before the founder were placed before the species existed.
     index = jnp.arange(distance.shape[0], dtype=jnp.int32)
     may_join = (index >= jnp.where(founds, founder, 0)) & ~chooses
+    # A founder is at distance 0, which is not below a threshold of 0.
     is_near = (distance < threshold) | (founds & (index == founder))
     if config.speciation.assignment == "first":
         joins = may_join & (sweep.slot < 0) & is_near
     else:
+        # Also from a species that was founded before: in sequence, such a genome would
+        # have seen both. Of equally near ones the older stays.
         joins = may_join & is_near & (distance < sweep.distance)
     return dataclasses.replace(
         sweep,
@@ -160,8 +164,10 @@ def _next_phase(
     # neat-python's rule: the new representative is the genome nearest to the old one,
     # and it belongs to its own species whatever else is near.
     species = jnp.arange(table.max_species, dtype=jnp.int32)
+    # Beyond the last genome, where nothing is written, for all that do not choose.
     own = jnp.where(chooses & table.mask, sweep.representative, population)
     slot = sweep.slot.at[own].set(species, mode="drop")
+    # Nearer than anything, so that no other species takes a representative away.
     distance = sweep.distance.at[own].set(-1.0, mode="drop")
 
     # Those who are nowhere yet may found a species, in the order of the population: as
@@ -170,7 +176,9 @@ def _next_phase(
     rank = running_count(is_waiting)
     place = jnp.where(is_waiting, rank - 1, table.max_species)
     index = jnp.arange(population, dtype=jnp.int32)
+    # Places behind those who wait name genome 0; such rows are never offered.
     waiting = jnp.zeros(table.max_species, jnp.int32).at[place].set(index, mode="drop")
+    # After the choice, species offer what they chose; then come those who wait.
     offered_index = jnp.where(chooses, sweep.representative, waiting)
     return dataclasses.replace(
         sweep,
@@ -211,6 +219,7 @@ def _sweep_phases(
     def run_phase(phase, sweep):
         distances = distance_table(config, genomes, sweep.offered)
         founds = phase == _FOUND
+        # More may wait than a table has rows: the rest comes in the next round.
         rows = jnp.arange(max_species, dtype=jnp.int32)
         num_rows = jnp.where(founds, sweep.num_waiting, table.num_species)
 
@@ -218,6 +227,7 @@ def _sweep_phases(
             # A genome that a species founded before it took founds none.
             is_placed = sweep.slot[sweep.offered_index] >= 0
             is_open = (rows >= row) & (rows < num_rows) & ~(founds & is_placed)
+            # A full table ends the search; `num_waiting` then tells of the overflow.
             is_open &= ~founds | (sweep.num_species < max_species)
             return jnp.min(jnp.where(is_open, rows, max_species))
 

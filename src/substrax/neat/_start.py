@@ -99,6 +99,7 @@ def make_start(config: NEATConfig, genome: Genome, jitter: float) -> Start:
         is_drawn_node=tuple(np.isin(arrays["node_id"], unfed).tolist()),
         link_source=(*arrays["link_source"].tolist(), *(s for s, _ in pairs)),
         link_target=(*arrays["link_target"].tolist(), *(t for _, t in pairs)),
+        # (0 holds the place: each genome draws these weights for itself)
         link_weight=(*arrays["link_weight"].tolist(), *(drawn * [0.0])),
         link_enabled=(*arrays["link_enabled"].tolist(), *(drawn * [True])),
         is_drawn_link=(*(arrays["link_id"].size * [False]), *(drawn * [True])),
@@ -172,6 +173,7 @@ def _check(config: NEATConfig, arrays: dict[str, np.ndarray]) -> None:
 def _has_cycle(num_nodes: int, ends: list[tuple[int, int]]) -> bool:
     left = set(range(num_nodes))
     while left:
+        # What nothing left feeds lies on no cycle; where all are fed, there is one.
         fed = {target for source, target in ends if source in left and target in left}
         if fed == left:
             return True
@@ -189,6 +191,7 @@ def _jittered(
     moved = jnp.clip(given + jitter * normal(words), config.minimum, config.maximum)
     # A value beyond the limits is the user's, and stays as long as nothing moves it.
     moved = jnp.where(jitter > 0, moved, given)
+    # Jittered or drawn, never both: they can share a word.
     return jnp.where(is_drawn, draw_initial(config, words), moved)
 
 
@@ -203,6 +206,7 @@ def _started_genome(
     key_nodes, key_links = keys
     node_draws = draw_first_nodes(key_nodes, start.num_nodes)
     weight_words = bits(key_links, (start.num_links,))
+    # A rate is a leaf, and traced: no condition of Python's.
     mutates = jnp.asarray(config.bias.mutate_rate) > 0
     is_drawn_node = np.array(start.is_drawn_node, bool)
     is_input = np.arange(start.num_nodes) < config.num_inputs
@@ -242,6 +246,7 @@ def started_population(
     key: Key[Array, ""],
 ) -> Genome:
     """The first population of a start."""
+    # True for every key, as words are unsigned, but not known before it runs.
     is_sane = (jnp.ravel(jax.random.key_data(key))[0] | 1) > 0
     stage = partial(materialise, is_sane)
     keys = stage(split_population(key, config.population_size))

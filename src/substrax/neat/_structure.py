@@ -54,6 +54,8 @@ def choose_mutations(
     if m.single_structural:
         # One draw decides among the four, as neat-python does it.
         total = rates[0] + rates[1] + rates[2] + rates[3]
+        # Rates that exceed 1 in sum are scaled down to it; what they leave of 1 is for
+        # none of the four.
         edges = jnp.cumsum(rates) / jnp.maximum(1.0, total)
         starts = jnp.concatenate([jnp.zeros(1, jnp.float32), edges[:-1]])
         happens = (draw[0] >= starts) & (draw[0] < edges)
@@ -120,6 +122,7 @@ def add_node(
     genome = Genome(
         node_id=jnp.where(is_node, node_id, genome.node_id),
         node_activation=jnp.where(is_node, activation, genome.node_activation),
+        # (neat-python's: the new node disturbs as little as it can)
         node_bias=jnp.where(is_node, 0.0, genome.node_bias),
         link_id=put(genome.link_id, first_link_id, first_link_id + 1),
         link_source=put(genome.link_source, source, node_id),
@@ -146,6 +149,7 @@ def delete_node(
     is_deleted = wanted & (num_hidden > 0) & (slots == slot)
     node_id = total(jnp.where(is_deleted, genome.node_id, 0))
     happens = any_true(is_deleted)
+    # Without a node to delete the id is 0, an input's: `happens` guards it below.
     touches = (genome.link_source == node_id) | (genome.link_target == node_id)
 
     def close(x, fill):
@@ -241,6 +245,8 @@ def choose_link(
     exists = any_true(is_same)
     fits = ~exists
     if config.feed_forward:
+        # Disabled links count: one that is enabled later must not have closed a cycle.
+        # A node reaches itself, so that links from a node to itself are refused, too.
         from_slot, to_slot = link_slots(genome, num_fixed)
         # source -> target closes a cycle where target leads to source already
         closes_cycle = jax.vmap(

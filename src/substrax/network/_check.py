@@ -35,11 +35,13 @@ def check_networks(networks: Networks) -> None:
     check_dialect(n.dialect)
     check_steps(n.steps)
     check_counts(num_inputs=n.num_inputs, num_outputs=n.num_outputs)
+    # First, as how many networks there are is read off it.
     check_arrays(n, {"node_bounds": AXES["node_bounds"]}, _WHOLE, {})
     if not n.node_bounds.size:
         raise ValueError("node_bounds is empty; it must begin with 0.")
     check_arrays(n, AXES, _WHOLE, {"2": 2, "networks": len(n)})
     _check_numbers(n)
+    # Each relies on those before: bounds lead to nodes, and links to both.
     _check_bounds(n)
     _check_nodes(n)
     _check_links(n)
@@ -124,10 +126,12 @@ def _check_nodes(n: Networks) -> None:
 
 
 def _check_links(n: Networks) -> None:
+    # With a sign: of int64 and uint64 together, NumPy makes floats.
     num_nodes = np.diff(n.node_bounds).astype(np.int64)
     stops = n.link_bounds[1:].astype(np.int64)
     for some in n.link_slices(_LINKS_AT_A_TIME):
         # The network that each of these links belongs to.
+        # From the right, so that networks without links are passed over.
         owner = np.searchsorted(stops, np.arange(some.start, some.stop), side="right")
         for name in ("link_source", "link_target"):
             ends = getattr(n, name)[some]

@@ -97,6 +97,7 @@ def _depth(network: Networks) -> int | None:
         before = np.concatenate([[0], np.cumsum(is_new)])
         come = np.zeros(num_nodes, np.int64)
         for some, low, high in runs:
+            # Some source of this run is new; from others nothing comes.
             if before[low] < before[high + 1]:
                 from_new = is_new[network.link_source[some]]
                 come += np.bincount(
@@ -122,6 +123,7 @@ def _diagnose(network: Networks) -> str:
                 "flat for the variance threshold, or too weak for the weight or band "
                 "threshold. Lower these, or raise initial_depth."
             )
+        # (below 0 nobody has looked, as in networks whose nodes were given)
         if found > 0:
             return (
                 f"empty: hidden positions were found ({found}), but none of them links "
@@ -130,6 +132,7 @@ def _diagnose(network: Networks) -> str:
                 "layout."
             )
         return "empty: there is no link; all outputs are constant."
+    # Always the same, so that a network is described alike each time.
     probes = np.random.default_rng(0).uniform(-1, 1, (_PROBES, network.num_inputs))
     values = evaluate(network, probes)[0]
     outputs = np.arange(network.num_outputs)
@@ -171,6 +174,7 @@ def _updates_to_answer(
     node = network.num_inputs + output
     updates = 0
     while not reached[node]:
+        # A shortest way has no node twice.
         if updates == reached.size:
             return None  # no way leads there
         reached[network.link_target[reached[network.link_source]]] = True

@@ -59,6 +59,7 @@ def json_pieces(network: Networks) -> Iterator[str]:
         "positions_found": int(network.num_found[0]),
         "activations": [ACTIVATION_NAMES[a] for a in network.activation_ids],
     }
+    # The document is left open, and goes on in pieces of text.
     yield json.dumps(document).removesuffix("}") + ', "nodes": ['
     yield from _listed(_nodes(network))
     yield '], "links": ['
@@ -121,6 +122,7 @@ def from_json(text: str) -> Networks:
 
 def _integers(name: str, values: list[Any], dtype: Any = np.int64) -> np.ndarray:
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    # (to Python, true and false are whole numbers)
     if not all(type(value) is int and low <= value <= high for value in values):
         raise ValueError(
             f"a {name} of this network is not an integer of "
@@ -133,6 +135,7 @@ def _numbers(name: str, values: list[Any], dtype: np.dtype) -> np.ndarray:
     if not all(type(value) in (int, float) for value in values):
         raise ValueError(f"a {name} of this network is not a number; it is damaged.")
     with np.errstate(over="ignore"):
+        # A whole number beyond all floats becomes NaN, and is refused as such.
         array = np.array([as_number(value) for value in values], dtype)
     if not np.isfinite(array).all():
         raise ValueError(f"a {name} of this network is not finite; it is damaged.")
@@ -143,6 +146,7 @@ def _kinds(nodes: list[dict[str, Any]]) -> tuple[int, int]:
     kinds = [node["kind"] for node in nodes]
     num_inputs, num_outputs = kinds.count("input"), kinds.count("output")
     num_hidden = len(kinds) - num_inputs - num_outputs
+    # Everywhere else it follows from a node's number what it is.
     wanted = {"input": num_inputs, "output": num_outputs, "hidden": num_hidden}
     if kinds != [kind for kind, num in wanted.items() for _ in range(num)]:
         raise ValueError(

@@ -217,6 +217,7 @@ class ArrayProblem(AbstractProblem):
         X: np.ndarray, y: np.ndarray, preparation: Preparation, **options: Any
     ) -> "ArrayProblem":
         """A problem of rows that were prepared already; options are as above."""
+        # Without it at first: these rows have been through it. Models need it later.
         problem = ArrayProblem(X, y, **options)
         object.__setattr__(problem, "preparation", preparation)
         return problem

@@ -85,6 +85,8 @@ def _balance(num_episodes: int, max_steps: int, has_velocities: bool) -> Network
             seen = states if has_velocities else states[:, ::2]
             memory, outputs = network.step(memory, seen)
             is_finite &= jnp.where(is_up[:, None], jnp.isfinite(outputs), True).all()
+            # Carts that have fallen go on unseen; whatever becomes of their numbers,
+            # they stay down.
             states = push(states, outputs[:, 1] > outputs[:, 0])
             length += is_up.astype(
                 jnp.int32

@@ -79,6 +79,7 @@ def data_problem(
         raise ValueError("give X_test and y_test, or test_share, not both.")
     num_test = 0 if has_test else num_held_back(test_share, len(rows), classes)
     is_test = held_back(answers, num_test, split_seed, by_label=is_classification)
+    # Of the rows that are learnt from alone: a test must not be known before.
     shift, scale = _moments(rows[~is_test])
     if categories is not None:
         _leave_labels(categories, shift, scale)
@@ -200,6 +201,7 @@ def _targets(name: str, answers: np.ndarray, preparation: Preparation) -> np.nda
             f"{name}[{row}] is {shown(answers[row].item())}, a label that y does not "
             "have."
         )
+    # Of two classes one output is enough: it stands for the second.
     return (is_class[:, 1] if len(classes) == 2 else is_class).astype(np.float64)
 
 
@@ -217,6 +219,7 @@ def _categories(
     found = []
     for number, column in enumerate(table.T):
         try:
+            # First, so that texts which all are numbers make a column of numbers.
             column.astype(np.float64)
             found.append(())
         except (TypeError, ValueError):
@@ -227,6 +230,7 @@ def _categories(
                     f"X[{row}, {called}] is missing. Fill in or drop missing values "
                     "first."
                 ) from None
+            # Sorted: what an input stands for does not depend on the order of rows.
             labels = np.unique(column.astype(str))
             if len(labels) > _MAX_LABELS:
                 raise ValueError(

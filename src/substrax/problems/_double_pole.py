@@ -38,7 +38,9 @@ _STAGES = (100, FIRST_STEPS)
 are not kept waiting for the others."""
 
 _DAMPED_STEPS = 100
+# Below the target in 32 bits, too, however still the cart stands.
 _UNSOLVED = 1.0 - 2.0**-10
+# Where between -span and span each of the four variables starts.
 _STARTS = (0.05, 0.25, 0.5, 0.75, 0.95)
 _SPANS = (2.16, 1.35, math.radians(3.6), math.radians(8.6))
 
@@ -68,6 +70,8 @@ def changes(
         sine, cosine = jnp.sin(angle), jnp.cos(angle)
         # Gravity and the friction of the hinge, as accelerations along the pole's arc.
         arc = FRICTION * turn / (own * half) - GRAVITY * sine
+        # Wieland's effective force and mass of a pole; 3/4 is the inverse of the 4/3 in
+        # a rod's moment of inertia about its hinge.
         pull = pull + own * half * turn**2 * sine + 0.75 * own * cosine * arc
         mass = mass + own * (1.0 - 0.75 * cosine**2)
         parts.append((cosine, arc, half))
@@ -129,6 +133,7 @@ def _balance(
         def step(carry):
             states, memory, is_up, length, is_finite, motion, time = carry
             seen = states / scale
+            # Positions are every other one: cart, long pole, short pole.
             seen = seen if has_velocities else seen[:, ::2]
             seen = jnp.concatenate([seen, jnp.ones((num, 1), dtype)], axis=1)
             memory, outputs = network.step(memory, seen)
@@ -139,6 +144,7 @@ def _balance(
             is_up &= ~has_fallen(states)
             length += is_up.astype(jnp.int32)
             moved = jnp.abs(states[0, :4]).sum()
+            # A ring, so that the last hundred are there whenever the episode ends.
             motion = motion.at[time % _DAMPED_STEPS].set(moved)
             return states, memory, is_up, length, is_finite, motion, time + 1
 
@@ -234,6 +240,7 @@ class DoublePole(AbstractProblem):
         end = self._run(networks, first, resources)
         # 0.1 f1 + 0.9 f2 of Gruau, Whitley & Pyeatt (1996).
         still = 0.75 / np.maximum(end.motion, 1e-6)
+        # f2 is 0 for who falls earlier: the ring is not full then.
         still = np.where(end.steps < _DAMPED_STEPS, 0.0, still)
         value = np.minimum(0.1 * end.steps / first + 0.9 * still, _UNSOLVED)
         value = np.where(end.is_finite > 0, value, np.nan)

@@ -60,6 +60,7 @@ def run_outcomes(
     There must be a network; without one it is not known what the tree looks like.
     """
     parts = []
+    # Only while it runs: JAX's configuration is the caller's.
     with jax.enable_x64(networks.dtype == np.float64):
         capacity = capacity_for(networks, (resources or Resources()).budget)
         num_slots = slots_for(networks)

@@ -15,6 +15,7 @@ from ._base import AbstractProblem, check_networks, check_single
 from ._loss import mean_loss, misclassified, squared
 from ._preparation import Preparation
 
+# Rows at a time: 16 bits have no more.
 _ALL = 1 << 16
 
 

@@ -52,6 +52,7 @@ def misclassified(outputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
     if outputs.shape[2] == 1:
         return 1.0 - is_right(outputs, targets)[:, :, 0]
     wanted = np.broadcast_to(targets, outputs.shape).argmax(axis=2)
+    # Else a network that answers alike to all would have the first class right.
     is_best = outputs == outputs.max(axis=2, keepdims=True)
     is_hit = np.take_along_axis(is_best, wanted[:, :, None], axis=2)[:, :, 0]
     return 1.0 - (is_hit & (is_best.sum(axis=2) == 1))
@@ -118,6 +119,7 @@ def mean_loss(
             )
         losses = np.where(is_finite, losses, np.nan)
         for begin in range(0, losses.shape[1], _BLOCK):
+            # How NumPy groups a sum depends on how numbers lie in memory.
             block = np.ascontiguousarray(losses[:, begin : begin + _BLOCK])
             total += block.sum(axis=1)
     return total / len(inputs)
@@ -162,4 +164,5 @@ def auc(scores: Float[np.ndarray, " n"], labels: Float[np.ndarray, " n"]) -> flo
 def draw_samples(key: Key[Array, ""], num: int, total: int) -> Int[np.ndarray, " some"]:
     """`num` of `total` samples without repetition, in order, decided by the key."""
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    # Sorted, so that to draw all of them is to take all, to the bit.
     return np.sort(rng.choice(total, num, replace=False))

@@ -64,6 +64,7 @@ def _hard_maze(radar: str, max_steps: int) -> Callable:
         # True until the first that was not passed
         is_in_order = jnp.cumprod(is_passed[0].astype(jnp.int32))
         num = is_in_order.sum()
+        # If all were passed there is none, and `_scores` does not look at this.
         following = waypoints[jnp.minimum(num, len(waypoints) - 1)]
         return _MazeOutcome(
             is_finite=end.is_finite,

@@ -64,6 +64,7 @@ def drive(
             look(now.progress, now.position, now.heading),
         ]
         memory, outputs = network.step(memory, jnp.concatenate(seen, axis=1))
+        # Robots are a batch: those that are done are moved, too, and put back.
         position, heading = move(now.position, now.heading, outputs, walls)
         position = jnp.where(is_active[:, None], position, now.position)
         progress, is_done = advance(now.progress, position)

@@ -80,11 +80,13 @@ def sense_walls(
     # Cross products, by components: pairs of them along a last axis are slow on CPUs.
     crossing = ray_x * along_y - ray_y * along_x
     is_parallel = jnp.abs(crossing) < 1e-6
+    # Anything but 0, for what is parallel is left out below.
     crossing = jnp.where(is_parallel, 1.0, crossing)
     on_ray = (way_x * along_y - way_y * along_x) / crossing
     on_wall = (way_x * ray_y - way_y * ray_x) / crossing
     is_hit = (on_ray > 0) & (on_ray < 1) & (on_wall > 0) & (on_wall < 1)
     nearest = jnp.where(is_hit & ~is_parallel, on_ray, 1.0).min(axis=-1)
+    # Rays begin in the middle of the robot, readings at its rim.
     reading = jnp.minimum((nearest * reach - RADIUS) / RANGE, 1.0)
     return jnp.where(reading <= FLOOR, 0.0, reading)
 
@@ -107,6 +109,7 @@ def sense_target(
     if radar == "corrected":
         x, y = (target - position).T
         bearing = jnp.arctan2(-y, x) - heading
+        # Bearings grow to the left, and wedges are numbered to the right.
         quarter = jnp.floor((bearing + math.pi / 4) / (math.pi / 2))
         wedge = jnp.mod(-quarter, 4.0)
         return (wedge[:, None] == jnp.arange(4, dtype=wedge.dtype)[None]).astype(
@@ -123,6 +126,7 @@ def sense_target(
     angle = jnp.arctan(y / jnp.where(x == 0, 1.0, x)) + jnp.where(x > 0, 0.0, 3.14)
     upright = jnp.where(y > 0, 3.14 / 2, 3.14 * 1.5)
     degrees = (jnp.where(x == 0, upright, angle) * 57.297)[:, None]
+    # The first wedge goes on beyond 360: an angle is looked for there as well.
     low = jnp.asarray(_WEDGES, position.dtype)[None]
 
     def is_within(degrees):

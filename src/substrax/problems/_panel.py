@@ -122,6 +122,7 @@ class Panel(AbstractProblem):
 
     def data_digest(self) -> dict[str, str]:
         if self.path is None:
+            # What is generated follows from the settings, which a run knows anyway.
             return {}
         digest = hashlib.sha256()
         for array in (self.data.features, self.data.target, self.data.period):
@@ -130,6 +131,7 @@ class Panel(AbstractProblem):
 
     @functools.cached_property
     def layout(self) -> Layout:
+        # A layout is asked for long before the rows, which take a while to generate.
         num = self.num_features if self.path is None else self.data.features.shape[1]
         return Layout.spread(num + 1, 1)
 

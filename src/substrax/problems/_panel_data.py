@@ -63,6 +63,7 @@ def centred_ranks(
             column[there], return_inverse=True, return_counts=True
         )
         if unique.size:
+            # The mean of the ranks, from 0, that equal values have together.
             middle = np.cumsum(counts) - (counts + 1) / 2
             result[there, k] = (2 * middle[inverse] + 1) / there.size - 1
     return result
@@ -118,6 +119,7 @@ def generate_panel(
             f"a panel needs 10 rows or more in each period; {num_rows} rows are too "
             f"few for {num_periods} periods."
         )
+    # The order of the draws makes the panel: it must not change.
     rng = np.random.default_rng(seed)
     sizes = np.full(num_periods, num_rows // num_periods)
     sizes[: num_rows % num_periods] += 1
@@ -125,15 +127,18 @@ def generate_panel(
     persistence = rng.permutation(np.linspace(0.6, 0.98, num_features))
     exposure = rng.normal(size=(num_firms, _NUM_FACTORS))
     mixture = rng.normal(scale=0.3, size=(_NUM_FACTORS, num_features))
+    # Student's t of n degrees has the variance n / (n - 2).
     factors = rng.standard_t(4, (num_periods, _NUM_FACTORS)) / np.sqrt(2)
     own = rng.normal(size=(num_firms, num_features))
     features, target = [], []
     for size, factor in zip(sizes, factors, strict=True):
         shock = rng.normal(size=own.shape)
+        # The variance stays 1, whatever the persistence.
         own = persistence * own + np.sqrt(1 - persistence**2) * shock
         raw = (own + (exposure * factor) @ mixture)[:size]
         noise = rng.standard_t(3, size) / np.sqrt(3)
         returns = ic * _signal(centred_ranks(raw)) + np.sqrt(1 - ic**2) * noise
+        # After the returns: they owe to features that networks do not see.
         raw[rng.uniform(size=raw.shape) < _MISSING_SHARE] = np.nan
         features.append(centred_ranks(raw))
         target.append(returns > np.median(returns))
@@ -212,6 +217,7 @@ def read_panel(
         _refuse_missing(path, columns, names, lacks, target, period, missing)
     number = _period_numbers(when)
     order = np.argsort(number, kind="stable")
+    # Within a period rows stay in the order of the file.
     columns, goal, number = columns[order], goal[order], number[order]
     starts = np.searchsorted(number, np.arange(number[-1] + 2))
     for begin, stop in itertools.pairwise(starts):
@@ -255,6 +261,7 @@ def _refuse_missing(
 def _period_numbers(when: np.ndarray) -> Int[np.ndarray, " rows"]:
     """Periods numbered from 0: by size if all are numbers, else as text."""
     try:
+        # As numbers, 9 comes before 10.
         keys = when.astype(np.float64)
     except ValueError:
         keys = when

@@ -118,6 +118,7 @@ class Preparation:
         """Rows of numbers and labels (samples, columns) as rows of numbers."""
         if self.categories is None:
             try:
+                # NumPy would only warn, and drop the imaginary parts.
                 if np.iscomplexobj(X):
                     raise ValueError("they are complex")
                 return np.asarray(X, np.float64)
@@ -142,6 +143,7 @@ class Preparation:
         """Rows of numbers as a network takes them; NumPy's or JAX's arrays."""
         numbers = jnp if isinstance(X, jax.Array) else np
         if self.shift is not None:
+            # In the dtype and rank of the rows, as JAX may be told to promote neither.
             X = X - numbers.asarray(self.shift[None], X.dtype)
         if self.scale is not None:
             X = X / numbers.asarray(self.scale[None], X.dtype)
@@ -226,6 +228,7 @@ def _column(values: np.ndarray, called: str) -> np.ndarray:
 
 
 def _one_hot(values: np.ndarray, labels: tuple[str, ...], called: str) -> np.ndarray:
+    # As texts, in which labels were collected: 1 and "1" are the same.
     texts = values.astype(str)
     is_label = texts[..., None] == np.array(labels)
     is_known = is_label.any(axis=-1)

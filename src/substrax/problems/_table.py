@@ -66,6 +66,7 @@ def read_columns(path: str | Path) -> dict[str, np.ndarray]:
 
 
 def _numbers_or_texts(path: Path, name: str, column: Collection[Any]) -> np.ndarray:
+    # `repr` writes a number so that the same one is read again.
     texts = [v if isinstance(v, str) else repr(v) for v in column]
     try:
         return _numbers(path, name, texts)
@@ -130,6 +131,7 @@ def _csv(path: Path, wanted: Collection[str]) -> tuple[list[str], list[list[str]
 
 def _csv_rows(path: Path, wanted: Collection[str]) -> tuple[list[str], list[list[str]]]:
     """The names of columns, and the fields of each row."""
+    # Spreadsheets begin a file with a mark, which would be part of the first name.
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         names = [name.strip() for name in next(reader, [])]

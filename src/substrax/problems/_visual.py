@@ -184,11 +184,13 @@ class VisualDiscrimination(AbstractProblem):
         for first in range(0, len(trials), step):
             some = trials[first : first + step]
             fields = _draw(some, scale)
+            # The scale is odd, so that a cell has a pixel in its middle.
             centre = some[:, 2:] * scale + scale // 2
             share = max(1, (1 << 24) // fields.size)
             for begin in range(0, len(networks), share):
                 part = networks.part(begin, min(begin + share, len(networks)))
                 outputs = evaluate(part, fields, resources=resources)
+                # (NaN would be the largest of all; such trials are marked below)
                 row, column = np.divmod(outputs.argmax(axis=2), self.resolution)
                 squared = (column - centre[:, 0]) ** 2 + (row - centre[:, 1]) ** 2
                 result[begin : begin + share, first : first + step] = np.where(

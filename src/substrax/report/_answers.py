@@ -58,6 +58,7 @@ class Answers:
         outputs = np.concatenate(parts).astype(np.float64)
         preparation = problem.preparation
         classes = preparation.classes
+        # A problem may ask for 0 and 1 without a word about classes.
         if classes is None and targets.shape[1] == 1 and np.isin(targets, (0, 1)).all():
             classes = (0, 1)
         if classes is None:

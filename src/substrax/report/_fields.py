@@ -70,6 +70,7 @@ def plot_fields(
     has_bias = view.bias_engine is not None
     num_panels = len(panels) + has_bias
     with style():
+        # So that few places stay empty in the last row.
         columns = 3 if num_panels in (5, 6, 9) else min(4, num_panels)
         rows = -(-num_panels // columns)
         width = COLUMN if columns <= 2 else PAGE

@@ -109,6 +109,7 @@ def plot_genome(
 def _leads_to(
     is_output: np.ndarray, source: np.ndarray, target: np.ndarray
 ) -> np.ndarray:
+    # From the outputs against the links, until nothing is added.
     leads = is_output.copy()
     while True:
         more = leads.copy()
@@ -133,6 +134,7 @@ def _draw(
     figure = new_figure(width, min(8.0, 0.75 + 0.62 * layout.num_layers))
     axes = figure.subplots()
     axes.set_axis_off()
+    # (a genome may have no link, or links of weight 0 only)
     largest = float(np.abs(weight).max(initial=0)) or 1.0
     _draw_links(axes, layout, weight, largest, is_useful_link)
     if is_dense:
@@ -174,6 +176,7 @@ def _route(points: np.ndarray, bend: float) -> "Path":
     corners, codes = [tuple(points[0])], [Path.MOVETO]
     for (x0, y0), (x1, y1) in itertools.pairwise(points):
         middle = (y0 + y1) / 2
+        # Control points straight above and below the ends: pieces join without a kink.
         corners += [(x0, middle), (x1, middle), (x1, y1)]
         codes += [Path.CURVE4] * 3
     return Path(corners, codes)
@@ -194,6 +197,7 @@ def _draw_links(
         _route(layout.routes[k], _BEND if layout.is_backward[k] else 0.0) for k in order
     ]
     size = np.abs(weight[order]) / largest
+    # Beyond some sixty links each is paler, or the page would turn solid.
     many = max(1.0, len(weight) / 60.0)
     opacity = np.where(is_useful[order], 0.35 + 0.55 * size, _USELESS * 0.8)
     opacity = np.maximum(opacity / np.sqrt(many), 0.05)

@@ -68,6 +68,7 @@ def plot_grid(
             "substrate says. Use plot_substrate for the network, plot_fields for the "
             "pattern of the CPPN."
         )
+    # All of them, also those without a row: the last row counts them together.
     from_inputs = [view.cells(p, outgoing=True) for p in view.layout.inputs]
     rows = [
         (f"from input {k}", from_inputs[k], view.layout.inputs[k])
@@ -85,6 +86,7 @@ def plot_grid(
         height = (len(rows) + 1) * (side + 0.14) + 0.2
         figure = new_figure(PAGE, height)
         axes = figure.subplots(len(rows) + 1, num_levels, squeeze=False)
+        # One scale for all rows and levels, or their colours could not be compared.
         largest = max(
             *(float(np.abs(c.weight).max(initial=0)) for _, c, _ in rows), 1e-9
         )
@@ -154,6 +156,7 @@ def _draw_weights(axes: "Axes", cells: ActiveCells, level: int, largest: float):
     which = cells.level == level
     centre, linked = cells.centre[which], cells.is_linked[which]
     side, row, column = _pixels(level, centre)
+    # NaN is not painted: the background shows where a cell is not active.
     picture = np.full((side, side), np.nan)
     picture[row, column] = cells.weight[which]
     _background(axes, level)
@@ -181,6 +184,7 @@ def _draw_counts(
     centres = np.concatenate([c.centre[c.level == level] for c in fields])
     side, row, column = _pixels(level, centres)
     picture = np.zeros((side, side))
+    # (`picture[row, column] += 1` would count a cell once, however often it occurs)
     np.add.at(picture, (row, column), 1.0)
     _background(axes, level)
     image = axes.imshow(
@@ -188,6 +192,7 @@ def _draw_counts(
         origin="lower",
         extent=(-1, 1, -1, 1),
         cmap=count_colours(),
+        # With one input the scale begins at 0: it needs two ends.
         vmin=min(1, len(fields) - 1),
         vmax=len(fields),
         interpolation="nearest",

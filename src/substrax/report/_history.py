@@ -62,6 +62,7 @@ def _generations(axes: "Axes", metrics: Lines) -> np.ndarray:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
     low, high = generation[0], generation[-1]
     if low == high:
+        # An axis of no length cannot be drawn.
         low, high = low - 0.5, high + 0.5
         axes.set_xticks(generation)
     axes.set_xlim(low, high)
@@ -137,6 +138,7 @@ def _species_sizes(metrics: Lines) -> dict[int, np.ndarray]:
         for species in line.get("species_size") or ():
             row = sizes.setdefault(int(species["id"]), np.zeros(len(metrics)))
             row[g] = species["size"]
+    # Ids are given in the order in which species arise.
     return dict(sorted(sizes.items()))
 
 
@@ -163,6 +165,7 @@ def plot_species(metrics: Metrics) -> "Figure":
         figure = new_figure(COLUMN, 2.3)
         axes = figure.subplots()
         x = _generations(axes, metrics)
+        # By id, so that a species keeps its colour as the run goes on.
         colours = [SPECIES_COLOURS[k % len(SPECIES_COLOURS)] for k in sizes]
         rows = np.stack(list(sizes.values()))
         if len(x) == 1:
@@ -201,6 +204,7 @@ def _label_large(axes: "Axes", x: np.ndarray, rows: np.ndarray, ids: list[int]) 
     total = rows.sum(axis=0).max()
     bottom = np.cumsum(rows, axis=0) - rows
     for k, species in enumerate(ids):
+        # Where the species was largest, there is most room.
         place = int(rows[k].argmax())
         lives = int((rows[k] > 0).sum())
         if rows[k, place] < 0.09 * total or lives < 0.06 * len(x):
@@ -272,6 +276,7 @@ def _from_zero(axes: "Axes", title: str) -> None:
 
     axes.set_title(title, loc="left")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+    # These are counts: at 0 throughout, the axis still has to reach the first of them.
     axes.set_ylim(bottom=0, top=max(1.0, axes.get_ylim()[1]))
     axes.legend(
         loc="lower right",

@@ -101,6 +101,7 @@ def picture(item: Picture, files: Sequence[Path]) -> str:
     """A figure that can be enlarged, with links to its files beside the page."""
     svg = next(path for path in files if path.suffix == ".svg").read_bytes()
     data = base64.b64encode(svg).decode()
+    # An inch is 96 pixels in CSS.
     width, height = (round(96 * size) for size in item.figure.get_size_inches())
     kind = "column" if item.figure.get_size_inches()[0] <= COLUMN else "wide"
     links = "".join(

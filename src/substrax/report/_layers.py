@@ -64,6 +64,7 @@ def layer_graph(
         if not backward
         for a, b in itertools.pairwise(chain)
     ]
+    # Bends are numbered behind the nodes.
     width = np.where(np.arange(everything.size) < num_nodes, 1.0, _BEND_WIDTH)
     x = _place(everything, width, np.array(steps, np.int64).reshape(-1, 2))
     points = np.column_stack([x, everything])
@@ -96,12 +97,14 @@ def _layers(
 
     depth = depths()
     if depth is None:  # cycles: what does not lead further from the inputs is backward
+        # Shortest ways, not longest: these exist with cycles, too.
         distance = _distances(is_input, source, target)
         is_backward |= distance[source] >= distance[target]
         depth = depths()
         assert depth is not None, "distances ascend along what is left"
     layer = np.where(is_input, 0, depth[:num_nodes])
     hidden = layer[~is_input & ~is_output]
+    # One layer for all outputs, above all else, however short the ways to some.
     top = max(int(hidden.max(initial=0)) + 1, int(layer[is_output].max(initial=1)))
     return np.where(is_output, top, layer), is_backward
 
@@ -130,15 +133,18 @@ def _place(
     members = [np.flatnonzero(layer == k) for k in range(int(layer.max()) + 1)]
     x = np.zeros(layer.size)
     for some in members:
+        # Nearly at one place: making room then spreads them about the middle.
         x[some] = _spread(np.arange(some.size, dtype=float) * 1e-3, width[some])
     for sweep in range(_SWEEPS):
         upwards = sweep % 2 == 0
+        # Upwards each layer follows the one below it, placed just before.
         near, far = (steps[:, 1], steps[:, 0]) if upwards else steps.T
         count = np.bincount(near, minlength=layer.size)
         order = range(1, len(members)) if upwards else range(len(members) - 2, -1, -1)
         for k in order:
             some = members[k]
             total = np.bincount(near, x[far], minlength=layer.size)[some]
+            # What has no neighbour on that side stays where it is.
             wanted = np.where(
                 count[some] > 0, total / np.maximum(count[some], 1), x[some]
             )
@@ -148,6 +154,7 @@ def _place(
                 wanted = np.sort(wanted, kind="stable")
                 members[k] = some
             x[some] = _spread(wanted, width[some])
+    # The middle of the picture is 0, where the sentence about missing links stands.
     return x - (x.max(initial=0) + x.min(initial=0)) / 2
 
 
@@ -161,6 +168,8 @@ def _spread(wanted: np.ndarray, width: np.ndarray) -> np.ndarray:
     blocks: list[tuple[float, int]] = []
     for value in wanted - room[: wanted.size]:
         mean, size = float(value), 1
+        # A block that would lie behind the next one shares its mean with it: the least
+        # sum of squared distances from what was wanted.
         while blocks and blocks[-1][0] > mean:
             before, count = blocks.pop()
             mean = (before * count + mean * size) / (count + size)

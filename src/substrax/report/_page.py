@@ -189,6 +189,7 @@ def _evolution(run: Run, shown: Pictures) -> str:
         ("mean nodes per genome", f"{_change(first, last, 'mean_genome_nodes')}"),
         ("mean links per genome", f"{_change(first, last, 'mean_genome_links')}"),
     ]
+    # (or nodes and links, if no generation says which species it had)
     species, *others = _some(shown, "evolution")
     return "".join(parts) + columns([species, card("In numbers", pairs(rows)), *others])
 

@@ -68,6 +68,7 @@ _SETTINGS: dict[str, Any] = {
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "svg.fonttype": "none",  # text stays text: searchable, and editable for a paper
+    # Else matplotlib draws ids in SVG files at random.
     "svg.hashsalt": "substrax",
     "path.simplify": True,
 }
@@ -80,6 +81,7 @@ def style() -> Iterator[None]:
     import matplotlib
 
     with matplotlib.rc_context():
+        # From matplotlib's own defaults on: a user's style must not show in a report.
         matplotlib.rcdefaults()
         for name, value in _SETTINGS.items():
             matplotlib.rcParams[name] = value  # pyright: ignore[reportArgumentType]

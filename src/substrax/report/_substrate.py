@@ -133,8 +133,10 @@ def _curves(
     along = end - start
     length = np.hypot(*along.T)
     across = np.stack([-along[:, 1], along[:, 0]], axis=1)
+    # `across` is as long as the link: a share of it, but never more than so much.
     across *= np.minimum(bend, _MAX_BOW / np.maximum(length, 1e-9))[:, None]
     t = np.linspace(0.0, 1.0, _CURVE_POINTS)[None, :, None]
+    # 4 t (1 - t) is 1 in the middle and 0 at both ends.
     return start[:, None] + t * along[:, None] + 4 * t * (1 - t) * across[:, None]
 
 
@@ -169,8 +171,10 @@ def _pens(
     start = network.node_point[network.link_source[links]]
     end = network.node_point[network.link_target[links]]
     both = np.concatenate([start, end])
+    # At least a strip: links of one height span no area at all.
     area = float(np.prod(np.maximum(np.ptp(both, axis=0), 0.3))) if links.size else 1.0
     inked = float((np.hypot(*(end - start).T) * width).sum()) * point
+    # Lines that cover an area n times let (1 - opacity)^n through; n: inked / area.
     opacity = min(
         1 - 0.5 ** (area / max(inked, 1e-9)),
         0.8 * min(1.0, 30 / max(links.size, 1)) ** 0.4,
@@ -214,6 +218,7 @@ def _draw_weights(figure: "Figure", axes: "Axes", network: Networks) -> None:
     order = _strongest(network)
     weight = network.link_weight[order].astype(np.float64)
     has_bias = bool(network.node_bias.any())
+    # One scale for weights and biases, so that colours mean the same.
     largest = float(max(np.abs(weight).max(), np.abs(network.node_bias).max()))
     width, opacity = _pens(network, order)
     mapping = ScalarMappable(Normalize(-largest, largest), weight_colours())
@@ -222,6 +227,7 @@ def _draw_weights(figure: "Figure", axes: "Axes", network: Networks) -> None:
     class_of = np.zeros(len(network.link_weight), np.int64)
     for k, mask in enumerate(link_masks(network).values()):
         class_of[mask] = k
+    # Each in its place by strength, though they are made class by class.
     lines = np.empty(order.size, object)
     for k, name in enumerate(LINK_CLASSES):
         mine = np.flatnonzero(class_of[order] == k)
@@ -284,6 +290,7 @@ def _draw_nodes(
             ec=INK,
             lw=0.7 if marker != "o" or colours is not None else 0,
             zorder=4,
+            # Inputs and outputs may lie on the edge of the plane.
             clip_on=False,
             rasterized=len(points) > MAX_VECTOR_SHAPES,
         )

@@ -56,6 +56,7 @@ class CPPNView:
         NaN where a link expression output forbids the link.
         """
         plane = _places(resolution)
+        # The order of the ends matters to a CPPN: links come from the first.
         ends = (point, plane) if outgoing else (plane, point)
         outputs = self.engine.query(0, *ends)
         weight = self.weight_map(np.ascontiguousarray(outputs[:, 0]))

@@ -70,6 +70,7 @@ def write_report(
     write_atomically(path, make_page(about, shown, place))
     new = sorted(file.name for _, files in shown for file in files)
     _list(place / MANIFEST, new)
+    # Only what the manifest lists was ours; other files in the folder are somebody's.
     for name in set(old or ()) - set(new):
         (figures / name).unlink(missing_ok=True)
     if on_step is not None:

@@ -28,6 +28,7 @@ def diagnose(
     recent = history[-WINDOW:]
     if len(recent) < WINDOW:
         return tuple(found)
+    # Networks without links are all as fit: that is a consequence, and not told again.
     if not found:
         found += _fitness(recent, method)
     since = _since_improved(history)
@@ -66,6 +67,7 @@ def _fitness(recent: Sequence[GenerationRecord], method: str | None) -> list[str
     biases = (
         "" if method == "neat" else "give nodes biases (method.outputs weight,bias), "
     )
+    # None: every evaluation failed, which is another matter.
     if any(r.fitness_spread is None or r.fitness_spread > 0 for r in recent):
         return []
     return [

@@ -15,6 +15,7 @@ _CHECK_SIZE = len(_CHECK) + 8 + len('"}')
 
 def to_line(record: dict[str, Any]) -> bytes:
     """A record as a line of JSON whose last entry is the checksum of all before it."""
+    # The sum is of the bytes themselves: no number has to be written again.
     text = json.dumps(record, allow_nan=False).removesuffix("}").encode()
     return text + f'{_CHECK}{zlib.crc32(text):08x}"}}\n'.encode()
 
@@ -28,6 +29,7 @@ def from_line(line: bytes) -> dict[str, Any] | None:
         record = json.loads(text + b"}")
     except (ValueError, RecursionError):
         return None
+    # (to Python, true and false are whole numbers)
     is_record = isinstance(record, dict) and type(record.get("generation")) is int
     return record if is_record else None
 
@@ -59,10 +61,12 @@ def read_lines(path: Path) -> Lines:
     if not path.exists():
         return found
     for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):
+        # Somebody is writing it at this moment, or was killed then: no damage.
         if not line.endswith(b"\n"):
             break
         record = from_line(line)
         last = found.records[-1]["generation"] if found.records else -1
+        # A line that goes back is of another run, or was written twice.
         if record is None or record["generation"] <= last:
             found.damaged.append(number)
         else:
@@ -100,6 +104,7 @@ class Metrics:
         found = read_lines(self.path)
         kept = found.before(generations)
         content = b"".join(kept.texts)
+        # What is only cut off at its end need not be written again.
         if kept.damaged:
             write_atomically(self.path, content)
         elif self.path.exists():

@@ -95,6 +95,7 @@ class GenerationRecord:
         """From one line of `metrics.jsonl`; a `ValueError` names what does not fit."""
         fields = {field.name: field for field in dataclasses.fields(GenerationRecord)}
         for name, field in fields.items():
+            # Fields with a default were added later, and old lines lack them.
             if name not in values and field.default is dataclasses.MISSING:
                 raise ValueError(f"a record of metrics has no {name}.")
         for name, value in values.items():

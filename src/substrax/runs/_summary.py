@@ -70,6 +70,7 @@ def _read_summary(path: Path) -> dict[str, Any] | None:
     """None if there is none, or if the run has gone on since."""
     try:
         document = unsealed((path / SUMMARY).read_bytes())
+        # What was computed is of these files as they were.
         return document if document["files"] == _digests(path) else None
     except (OSError, ValueError, KeyError):
         return None
@@ -99,6 +100,7 @@ def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
         best["network"] = kept.get("network") or best["network"]
         best["measures"] = kept.get("measures", {})
     is_open = best is None or not best["is_solved"]
+    # Nothing is diagnosed of what is solved.
     history = [GenerationRecord.from_dict(line) for line in metrics] if is_open else []
     return {
         "directory": str(place),

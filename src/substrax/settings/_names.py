@@ -134,6 +134,7 @@ def changed(
 ) -> dict[str, Any]:
     """What is said when something else is said besides, under full keys."""
     new = dict(given)
+    # As flags are written.
     short = {key.replace("-", "_"): value for key, value in changes.items()}
     # The names come first: they decide which other settings there are.
     for key, value in short.items():
@@ -141,6 +142,8 @@ def changed(
             new[ALIASES.get(key, key)] = value
     names = chosen_names(new)
     known = known_settings(*names, find_own)
+    # Settings of another problem or method are forgotten; those that name their method
+    # (`method.emr.depth`) wait for it.
     for key in [k for k in new if k.split(".")[0] in ("problem", "method")]:
         if key not in known and key not in NAMES and key.count(".") == 1:
             del new[key]

@@ -70,6 +70,7 @@ def resolve(
             raise ValueError(
                 f"there is no setting {shown(key)}; in full it is {shown(full)}."
             )
+    # Last: what is said for this method alone counts, wherever it stands in the file.
     values |= special
     description = Setting("description", str, "").understand(
         given.get("description", "")

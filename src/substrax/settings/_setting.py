@@ -46,6 +46,7 @@ class Setting:
         if not self.is_list:
             return self._one(value)
         if isinstance(value, str):
+            # A flag's text, with or without the brackets of TOML or Python.
             value = [part.strip() for part in value.strip("[]()").split(",")]
             value = [part for part in value if part]
         if not isinstance(value, list | tuple):
@@ -60,6 +61,7 @@ class Setting:
             value = as_number(value)  # NaN for one beyond all floats
         if self.kind is str and type(value) is int and abs(value) < 2**63:
             value = str(value)  # a name may be a number, and is then written as one
+        # Not `isinstance`: true and false are whole numbers to Python.
         if type(value) is not self.kind:
             self._refuse(value)
         if isinstance(value, float) and not math.isfinite(value):

@@ -56,6 +56,7 @@ class Tables:
             document[name] = _to_plain(document[name])
         for name in ("problems", "methods", "presets"):
             document[name] = {k: _to_plain(v) for k, v in document[name].items()}
+        # Lists for tuples, as in the file, with which the tests compare it.
         return json.loads(json.dumps(document))
 
     @staticmethod

@@ -26,6 +26,7 @@ def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def dump_toml(flat: Mapping[str, Any]) -> str:
     """Dotted keys as a document; a table for each prefix, in order of appearance."""
+    # Keys without a table first: behind the head of a table they would belong to it.
     tables: dict[str, list[str]] = {"": []}
     for key, value in flat.items():
         table, _, name = key.rpartition(".")
@@ -48,6 +49,7 @@ def _value(value: Any) -> str:
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else str(value)
     if isinstance(value, str):
+        # Texts of JSON are texts of TOML, but for this sign, which is escaped there.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_value, value)) + "]"

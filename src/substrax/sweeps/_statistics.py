@@ -115,6 +115,7 @@ def rate(successes: int, trials: int) -> Rate:
         return Rate(0, 0, 0.0, 1.0)
     z = statistics.NormalDist().inv_cdf(1.0 - ALPHA / 2.0)
     share = successes / trials
+    # Wilson's score interval, which is never beyond 0 and 1 but for rounding.
     middle = share + z * z / (2 * trials)
     width = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
     scale = 1.0 + z * z / trials
@@ -126,6 +127,7 @@ def cliffs_delta(a: Sequence[float | int], b: Sequence[float | int]) -> float:
     """P(a > b) - P(a < b), from -1 to 1."""
     from scipy.stats import mannwhitneyu
 
+    # U counts the pairs in which a is larger, and half of the ties.
     statistic = float(mannwhitneyu(a, b).statistic)
     return 2.0 * statistic / (len(a) * len(b)) - 1.0
 
@@ -160,6 +162,8 @@ def wilcoxon(ratios: Sequence[float | int], alternative: str = "greater") -> Com
         p = effect = math.nan
     else:
         found: Any = signed_rank(logs, alternative=alternative)
+        # Two-sided, scipy's statistic is the smaller sum of ranks; one-sided, the one
+        # above. Both together are n (n + 1) / 2.
         above: Any = signed_rank(logs, alternative="greater")
         p = float(found.pvalue)
         effect = 4.0 * float(above.statistic) / (num * (num + 1)) - 1.0
@@ -185,6 +189,7 @@ def spearman(x: Sequence[float | int], y: Sequence[float | int]) -> Comparison:
     """Whether y rises with x."""
     from scipy.stats import spearmanr
 
+    # Two points always lie on a line, and what is constant has no ranks.
     if len(x) < 3 or len(set(x)) < 2 or len(set(y)) < 2:
         p = rho = math.nan
     else:
@@ -197,6 +202,7 @@ def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The same with p-values corrected together (Holm 1979); undefined ones stay."""
     from statsmodels.stats.multitest import multipletests
 
+    # What could not be tested does not count among the tests that are corrected for.
     which = [k for k, c in enumerate(comparisons) if not math.isnan(c.p)]
     result = list(comparisons)
     if which:

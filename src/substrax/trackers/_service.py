@@ -56,6 +56,7 @@ class ServiceTracker(abc.ABC):
     def start(self, run: RunInfo) -> None:
         notes = run.notes(self.label)
         done = run.history[-1].generation + 1 if run.history else 0
+        # More may have been logged than the checkpoint knows: it comes again.
         first = min(int(notes.get("generations", 0)), done)
         self._run, self._num_logged = run, first
         known = notes.get("id")
@@ -75,12 +76,14 @@ class ServiceTracker(abc.ABC):
             if missed:
                 self.log([(r.generation, scalars(r)) for r in missed])
             self._num_logged = done
+        # Who has not started is not finished by the run either.
         except BaseException:
             self.close(None)
             raise
 
     def generation(self, generation: Generation) -> None:
         self.log([(generation.number, scalars(generation.record))])
+        # Written down at the end: after a kill, some are logged twice, none never.
         self._num_logged = generation.number + 1
 
     def finish(self, result: Result | None) -> None:
