@@ -292,6 +292,16 @@ def test_every_flipped_bit_of_the_facts_is_noticed(run):
             assert str(path) in str(error)
 
 
+@pytest.mark.parametrize("sign", [b"\r", b"\x0b", b"\x1c", b"\x85"])
+def test_no_other_sign_is_the_end_of_a_line_of_metrics(run, sign):
+    """One flipped bit makes a carriage return of a minus; later lines must not go."""
+    path = run.path / "metrics.jsonl"
+    first, *rest = path.read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join([first[:20] + sign + first[21:], *rest]))
+    assert [m["generation"] for m in run.metrics()] == [1, 2]
+    assert run.damaged_lines() == [1]
+
+
 def test_every_flipped_bit_of_the_metrics_costs_a_line_at_most(run):
     path = run.path / "metrics.jsonl"
     records, content = run.metrics(), path.read_bytes()

@@ -163,3 +163,12 @@ def test_a_column_of_names_is_no_column_of_labels():
     X = [[f"name {k}"] for k in range(60)]
     with pytest.raises(ValueError, match="column 0 of X holds 60 different texts"):
         sx.data_problem(X, [0, 1] * 30)
+
+
+def test_labels_of_a_test_may_be_shorter_texts():
+    X = np.arange(40.0)[:, None]
+    y = np.where(X[:, 0] > 20, "category", "cat")
+    problem = sx.data_problem(X, y, X_test=X[:3], y_test=np.array(["cat"] * 3))
+    assert problem.test_targets is not None
+    np.testing.assert_array_equal(problem.test_targets, 0.0)
+    assert problem.preparation.classes == ("cat", "category")

@@ -183,7 +183,8 @@ def _from_module(name: str) -> types.ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         # It is there, but what it imports itself is not: its own error says most.
-        if error.name is None or not name.startswith(error.name):
+        # What is missing may also be something that the module itself imports.
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
         raise ValueError(
             f"there is no module {name} (looked for in {here} and where Python is "

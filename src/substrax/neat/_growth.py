@@ -13,8 +13,6 @@ from ._speciation import empty_species
 
 TellFn = Callable[..., tuple[NEATState, NEATInfo]]
 
-_LARGEST = LARGEST_GENOME
-
 
 class CapacityError(RuntimeError):
     """A generation needed more room than the state has."""
@@ -37,10 +35,10 @@ def grow(
             f"asked for {max_species}. Ask for at least what is there."
         )
     for name, wanted in (("max_nodes", max_nodes), ("max_links", max_links)):
-        if wanted > _LARGEST:
+        if wanted > LARGEST_GENOME:
             raise CapacityError(
                 f"{name} would grow to {wanted}, but distances between genomes are "
-                f"counted up to {_LARGEST}. Keep genomes smaller: raise the rates of "
+                f"counted up to {LARGEST_GENOME}. Keep genomes smaller: raise the rates of "
                 "deletion, or lower those of addition."
             )
     pad = lambda genome: pad_genome(genome, max_nodes, max_links)
@@ -99,6 +97,11 @@ def check_info(info: NEATInfo) -> None:
         )
 
 
+def _doubled(room: int) -> int:
+    """Twice as much, or all that is possible, if that is more than there is."""
+    return min(2 * room, LARGEST_GENOME) if room < LARGEST_GENOME else 2 * room
+
+
 def tell_growing(
     neat: NEAT,
     state: NEATState,
@@ -132,7 +135,7 @@ def tell_growing(
         # that what is drawn again is the same.
         state = grow(
             state,
-            max_nodes=state.max_nodes * (2 if nodes else 1),
-            max_links=state.max_links * (2 if links else 1),
+            max_nodes=_doubled(state.max_nodes) if nodes else state.max_nodes,
+            max_links=_doubled(state.max_links) if links else state.max_links,
             max_species=state.max_species * (2 if species else 1),
         )

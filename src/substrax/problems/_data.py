@@ -194,7 +194,11 @@ def _targets(name: str, answers: np.ndarray, preparation: Preparation) -> np.nda
     if classes is None:
         values = _values(name, answers)
         return (values - preparation.output_shift) / preparation.output_scale
-    is_class = answers[:, None] == np.asarray(classes, answers.dtype)
+    # In the dtype that holds both: a shorter text would cut off the classes.
+    known = np.asarray(classes)
+    if answers.dtype.kind not in "US":
+        known = known.astype(answers.dtype)
+    is_class = answers[:, None] == known
     if not is_class.any(axis=1).all():
         row = int(np.flatnonzero(~is_class.any(axis=1))[0])
         raise ValueError(

@@ -248,7 +248,8 @@ class DoublePole(AbstractProblem):
         if lasting.size:
             some = Networks.join([networks[int(k)] for k in lasting], resources)
             lasted = self._run(some, self.max_steps, resources)
-            value[lasting[lasted.steps == self.max_steps]] = 1.0
+            is_up = (lasted.steps == self.max_steps) & (lasted.is_finite > 0)
+            value[lasting[is_up]] = 1.0
         return value
 
     def measures(self, network: Networks) -> dict[str, float]:

@@ -60,10 +60,12 @@ def read_lines(path: Path) -> Lines:
     found = Lines([], [], [])
     if not path.exists():
         return found
-    for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):
-        # Somebody is writing it at this moment, or was killed then: no damage.
-        if not line.endswith(b"\n"):
-            break
+    # Not by `splitlines`, which takes other signs for ends of lines as well: a bit that
+    # has flipped may make one of them. What stands behind the last end is being written
+    # at this moment, or was when the process was killed: no damage.
+    *lines, _ = path.read_bytes().split(b"\n")
+    for number, text in enumerate(lines, 1):
+        line = text + b"\n"
         record = from_line(line)
         last = found.records[-1]["generation"] if found.records else -1
         # A line that goes back is of another run, or was written twice.
