@@ -38,8 +38,8 @@ def grow(
         if wanted > LARGEST_GENOME:
             raise CapacityError(
                 f"{name} would grow to {wanted}, but distances between genomes are "
-                f"counted up to {LARGEST_GENOME}. Keep genomes smaller: raise the rates of "
-                "deletion, or lower those of addition."
+                f"counted up to {LARGEST_GENOME}. Keep genomes smaller: raise the "
+                "rates of deletion, or lower those of addition."
             )
     pad = lambda genome: pad_genome(genome, max_nodes, max_links)
     table = dataclasses.replace(
