@@ -23,3 +23,10 @@ from ._native_programs import hold_programs as hold_programs
 from ._program import Programs as Programs
 from ._program import compile_programs as compile_programs
 from ._query import QueryEngine as QueryEngine
+from ._traced import CPPN as CPPN
+from ._traced import Vocabulary as Vocabulary
+from ._traced import ask_cppn as ask_cppn
+from ._traced import link_matrix as link_matrix
+from ._traced import path_lengths as path_lengths
+from ._traced import reached_from as reached_from
+from ._traced import read_cppn as read_cppn

@@ -3,6 +3,7 @@
 import abc
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -10,18 +11,22 @@ from jaxtyping import Float
 from .._resources import Resources
 from .._types import as_number, check_settings, shown
 from ..cppn import (
+    ACTIVATION_NAMES,
     Dialect,
     Programs,
     QueryEngine,
+    Vocabulary,
     activation_id,
     check_coordinate_names,
     check_dialect,
     check_names,
     compile_programs,
+    read_cppn,
 )
 from ..neat import Genome, NEATConfig
 from ..network import Networks, checked
 from ..substrate import WeightMap
+from ..tensor import Capacity, Reader, Traced
 
 OUTPUTS = ("weight", "leo", "bias")
 """What outputs of a CPPN can be: the weight of a link, whether it is expressed, and the
@@ -79,6 +84,30 @@ class AbstractDecoder(abc.ABC):
     def decode(self, genomes: Genome, resources: Resources | None = None) -> Networks:
         """The networks of a population of genomes (with a leading axis)."""
 
+    @abc.abstractmethod
+    def trace(
+        self,
+        genome: Genome,
+        capacity: Capacity | None = None,
+        *,
+        is_differentiable: bool = False,
+    ) -> Traced:
+        """The network of one genome, within a jit: `vmap`, `scan` and `grad` apply.
+
+        **Arguments:**
+
+        - `genome`: one genome, without a leading axis.
+        - `capacity`: how much room its network has, for decoders that discover it; left
+          out, `first_capacity()`.
+        - `is_differentiable`: whether derivatives in reverse mode are wanted, with
+          respect to the genome's weights and biases; asking the CPPN takes longer then.
+        """
+
+    def first_capacity(self) -> Capacity | None:
+        """Room that is mostly enough; None where the genome or the substrate says how
+        large a network is."""
+        return None
+
 
 def numbered(what: str, num: int) -> tuple[str, ...]:
     """Names for inputs or outputs that have none."""
@@ -120,6 +149,17 @@ class CPPNReading:
     def has_bias(self) -> bool:
         """Whether nodes get biases."""
         return "bias" in self.outputs
+
+    def read(self, genome: Genome, is_differentiable: bool = False) -> Reader:
+        """One genome as a CPPN, within a jit."""
+        vocabulary = Vocabulary(
+            self.coordinates,
+            len(self.outputs),
+            activation_set(self.activations or ACTIVATION_NAMES),
+            self.dialect,
+        )
+        cppn = read_cppn(**traced_arrays(genome, self.precision), vocabulary=vocabulary)
+        return Reader(cppn, vocabulary, self.outputs, is_differentiable)
 
     def compile(self, genomes: Genome) -> Programs:
         return compile_programs(
@@ -264,13 +304,30 @@ def graph_arrays(genomes: Genome) -> dict[str, np.ndarray]:
             "a decoder takes a population: genomes with a leading axis. For one genome "
             "use jax.tree.map(lambda x: x[None], genome)."
         )
-    return {
-        name: np.asarray(getattr(genomes, name))
-        for name in (
-            "node_id", "node_activation", "node_bias",
-            "link_source", "link_target", "link_weight", "link_enabled",
+    return {name: np.asarray(getattr(genomes, name)) for name in GRAPH_FIELDS}
+
+
+def traced_arrays(genome: Genome, precision: str) -> dict[str, Any]:
+    """The same of one genome, within a jit."""
+    if genome.node_id.ndim != 1:
+        raise ValueError(
+            "trace takes one genome, without a leading axis. For a population use "
+            "jax.vmap(decoder.trace), or jax.lax.map."
         )
-    }  # fmt: skip
+    dtype = PRECISIONS[precision]
+    return {
+        name: getattr(genome, name).astype(dtype)
+        if name in ("node_bias", "link_weight")
+        else getattr(genome, name)
+        for name in GRAPH_FIELDS
+    }
+
+
+GRAPH_FIELDS = (
+    "node_id", "node_activation", "node_bias",
+    "link_source", "link_target", "link_weight", "link_enabled",
+)  # fmt: skip
+"""The fields that a genome shares with any graph."""
 
 
 def activation_set(names: Sequence[str]) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
@@ -17,6 +18,7 @@ from ..cppn import (
 )
 from ..neat import Genome
 from ..network import Networks, check_steps, checked
+from ..tensor import Capacity, Traced, direct_network
 from ._base import (
     PRECISIONS,
     AbstractDecoder,
@@ -24,6 +26,7 @@ from ._base import (
     check_precision,
     graph_arrays,
     numbered,
+    traced_arrays,
 )
 
 
@@ -121,6 +124,25 @@ class Direct(AbstractDecoder):
             steps=self.steps,
         )
         return checked(networks)
+
+    def trace(
+        self,
+        genome: Genome,
+        capacity: Capacity | None = None,
+        *,
+        is_differentiable: bool = False,
+    ) -> Traced:
+        del capacity, is_differentiable
+        network, is_sound = direct_network(
+            **traced_arrays(genome, self.precision),
+            num_inputs=self.num_inputs,
+            num_outputs=self.num_outputs,
+            activation_ids=activation_set(self.activations or ACTIVATION_NAMES),
+            dialect=self.dialect,
+            is_recurrent=self.is_recurrent,
+            steps=self.steps,
+        )
+        return Traced(network, jnp.bool_(False), is_sound)
 
     def _activation_ids(self, used: Int[np.ndarray, " nodes"]) -> tuple[int, ...]:
         names = [ACTIVATION_NAMES[a] for a in np.unique(used)]

@@ -6,6 +6,7 @@ from typing import Any
 from .._resources import Resources
 from .._types import check_settings
 from ..cppn import Programs
+from ..neat import Genome
 from ..network import Networks
 from ..substrate import (
     AbstractRule,
@@ -16,7 +17,11 @@ from ..substrate import (
     WeightMap,
     discover,
 )
+from ..tensor import Capacity, Discoverer, Traced
 from ._base import AbstractCPPNDecoder, CPPNReading, check_bias_scale
+
+_HIDDEN, _EAGER_DEPTH = 64, 4
+"""Room that traced networks have at first, and levels that are asked about whole."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +80,32 @@ class Discovered(AbstractCPPNDecoder):
             resources=resources,
         )
         return found.networks
+
+    def first_capacity(self) -> Capacity:
+        if self.strategy == "eager" or self.rule.depth <= _EAGER_DEPTH:
+            return Capacity.eager(self.rule.depth, _HIDDEN)
+        return Capacity.frontier(self.rule.depth, _HIDDEN, 4**_EAGER_DEPTH)
+
+    def trace(
+        self,
+        genome: Genome,
+        capacity: Capacity | None = None,
+        *,
+        is_differentiable: bool = False,
+    ) -> Traced:
+        reader = self.reading.read(genome, is_differentiable)
+        capacity = capacity or self.first_capacity()
+        discover_one = Discoverer(
+            self.layout,
+            self.rule,
+            self.weight_map,
+            self._settings(),
+            self.largest_bias,
+            capacity,
+        )
+        network, shortage = discover_one(reader)
+        exceeds = shortage.exceeds(capacity)
+        return Traced(network, exceeds, reader.cppn.is_sound, shortage)
 
     def _settings(self) -> NetworkSettings:
         return NetworkSettings(

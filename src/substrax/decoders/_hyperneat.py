@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -19,8 +20,10 @@ from .._types import (
     check_whole,
 )
 from ..cppn import Programs, activation_id, longest_paths
+from ..neat import Genome
 from ..network import Networks, checked, silence_unfed
 from ..substrate import Layout, NetworkSettings, WeightMap, express
+from ..tensor import Capacity, FixedWiring, Traced
 from ._base import (
     AbstractCPPNDecoder,
     CPPNReading,
@@ -277,6 +280,31 @@ class HyperNEAT(AbstractCPPNDecoder):
             resources=resources,
         )
         return found.networks
+
+    def trace(
+        self,
+        genome: Genome,
+        capacity: Capacity | None = None,
+        *,
+        is_differentiable: bool = False,
+    ) -> Traced:
+        del capacity
+        substrate, layout = self.substrate, self.substrate.layout
+        reader = self.reading.read(genome, is_differentiable)
+        wire = FixedWiring(
+            substrate.points,
+            substrate.rank,
+            substrate.source,
+            substrate.target,
+            len(layout.inputs),
+            len(layout.outputs),
+            self.weight_map,
+            self.weight_threshold,
+            self._settings(),
+            self.largest_bias,
+            substrate.is_acyclic,
+        )
+        return Traced(wire(reader), jnp.bool_(False), reader.cppn.is_sound)
 
     def _settings(self) -> NetworkSettings:
         return NetworkSettings(

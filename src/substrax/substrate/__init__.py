@@ -2,9 +2,17 @@
 
 from ._activity import ActiveCells as ActiveCells
 from ._activity import active_cells as active_cells
+from ._cells import find_cells as find_cells
+from ._cells import first_id as first_id
+from ._cells import levels_of as levels_of
 from ._cells import num_cells as num_cells
+from ._connections import BACKWARD as BACKWARD
 from ._connections import CONFIGURATIONS as CONFIGURATIONS
+from ._connections import FORWARD as FORWARD
+from ._connections import LATERAL as LATERAL
 from ._connections import LINK_CLASSES as LINK_CLASSES
+from ._connections import SELF as SELF
+from ._connections import UPWARDS as UPWARDS
 from ._discover import Discovery as Discovery
 from ._discover import NetworkSettings as NetworkSettings
 from ._discover import discover as discover
@@ -18,5 +26,6 @@ from ._layout import normalise as normalise
 from ._layout import rectangle as rectangle
 from ._rule import STRATEGIES as STRATEGIES
 from ._rule import AbstractRule as AbstractRule
+from ._weights import DEAD_ZONE as DEAD_ZONE
 from ._weights import WEIGHT_MAPS as WEIGHT_MAPS
 from ._weights import WeightMap as WeightMap

@@ -1,0 +1,15 @@
+"""The engine for accelerators: genomes to networks to outputs, within one jit.
+
+Everything here is a pure function of one genome, with arrays of fixed sizes: `vmap`,
+`scan`, `shard_map` and `grad` apply. The native engine does the same on CPUs.
+"""
+
+from ._capacity import Capacity as Capacity
+from ._capacity import Shortage as Shortage
+from ._direct import direct_network as direct_network
+from ._discover import Discoverer as Discoverer
+from ._fixed import FixedWiring as FixedWiring
+from ._host import to_host as to_host
+from ._network import TensorNetwork as TensorNetwork
+from ._reading import Reader as Reader
+from ._traced import Traced as Traced

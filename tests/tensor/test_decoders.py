@@ -1,0 +1,137 @@
+"""Every decoder within a jit: the networks of the host, their outputs, derivatives."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from substrax.decoders import (
+    AbstractDecoder,
+    CPPNReading,
+    Direct,
+    Discovered,
+    FixedSubstrate,
+    HyperNEAT,
+)
+from substrax.neat import NEAT, presets, tell_growing
+from substrax.network import evaluate
+from substrax.substrate import EMRRule, ESRule, Layout, WeightMap
+from substrax.tensor import Capacity, to_host
+
+LAYOUT = Layout.spread(3, 2)
+ACTIVATIONS = ("tanh", "sin", "gauss", "sigmoid", "identity")
+
+
+def reading(*outputs: str) -> CPPNReading:
+    names = ("weight", *outputs)
+    return CPPNReading(outputs=names, activations=ACTIVATIONS, precision="f64")
+
+
+def discovered(rule, *outputs: str) -> Discovered:
+    read = reading(*outputs)
+    return Discovered(LAYOUT, rule, read, WeightMap("linear", 8.0), steps=3)
+
+
+DECODERS: dict[str, AbstractDecoder] = {
+    "neat": Direct(3, 2, precision="f64", activations=ACTIVATIONS),
+    "hyperneat": HyperNEAT(
+        FixedSubstrate.layered(
+            [LAYOUT.inputs, [(-0.5, 0.0), (0.5, 0.0)], LAYOUT.outputs]
+        ),
+        reading("leo"),
+    ),
+    "emr": discovered(EMRRule(2)),
+    "emr, full": discovered(EMRRule(2, connections="full")),
+    "emr, bias, leo": discovered(EMRRule(1), "leo", "bias"),
+    "es": discovered(ESRule(2, division_threshold=0.1), "bias"),
+}
+
+
+def population(decoder: AbstractDecoder, generations: int = 8):
+    """Genomes that have grown under a random fitness."""
+    neat = NEAT(
+        presets.substrax(
+            num_inputs=decoder.num_genome_inputs,
+            num_outputs=decoder.num_genome_outputs,
+            population_size=24,
+            activation_options=ACTIVATIONS,
+            max_nodes=16,
+            max_links=32,
+        )
+    )
+    state = neat.init(key=jax.random.key(0))
+    tell = jax.jit(neat.tell)
+    for key in jax.random.split(jax.random.key(1), generations):
+        fitness = jax.random.uniform(key, (24,))
+        state, _ = tell_growing(neat, state, fitness, key=key, tell_fn=tell)
+    return neat.ask(state)
+
+
+@pytest.fixture(scope="module", params=DECODERS)
+def case(request):
+    decoder = DECODERS[request.param]
+    return decoder, population(decoder)
+
+
+def by_position(networks, k):
+    """Links by the positions of their ends, or by numbers where there are none."""
+    one = networks[k]
+    points = [tuple(p) if p[0] == p[0] else n for n, p in enumerate(one.node_point)]
+    ends = zip(one.link_source, one.link_target, strict=True)
+    links = [(points[s], points[t]) for s, t in ends]
+    return dict(zip(links, one.link_weight, strict=True))
+
+
+def test_networks_and_outputs_are_those_of_the_host(case):
+    decoder, genomes = case
+    samples = np.random.default_rng(0).normal(size=(5, 3))
+    capacity = decoder.first_capacity() and Capacity.eager(decoder.rule.depth, 128)
+
+    def one(genome):
+        traced = decoder.trace(genome, capacity)
+        return traced.network, traced.is_whole, traced.network(jnp.asarray(samples))
+
+    with jax.enable_x64(True):
+        networks, is_whole, outputs = jax.jit(jax.vmap(one))(genomes)
+        assert np.asarray(is_whole).all()
+        ours = to_host(networks)
+    theirs = decoder.decode(genomes)
+    total = 0
+    for k in range(len(theirs)):
+        a, b = by_position(ours, k), by_position(theirs, k)
+        if a.keys() != b.keys() and decoder is DECODERS["neat"]:
+            assert len(a) == len(b)  # numbered otherwise
+        else:
+            assert a.keys() == b.keys()
+            np.testing.assert_allclose([a[x] for x in b], list(b.values()), atol=1e-9)
+        total += len(b)
+    assert total > 24
+    np.testing.assert_allclose(outputs, evaluate(theirs, samples), atol=1e-9)
+    np.testing.assert_allclose(evaluate(ours, samples), outputs, atol=1e-9)
+
+
+def test_derivatives_are_those_of_finite_differences(case):
+    decoder, genomes = case
+    samples = jnp.asarray(np.random.default_rng(0).normal(size=(4, 3)))
+    with jax.enable_x64(True):
+        wide = jax.tree.map(
+            lambda x: x.astype(jnp.float64) if x.dtype == jnp.float32 else x, genomes
+        )
+        one = jax.tree.map(lambda x: x[-1], wide)
+
+        def loss(weights, biases):
+            genome = jax.tree.map(lambda x: x, one)
+            object.__setattr__(genome, "link_weight", weights)
+            object.__setattr__(genome, "node_bias", biases)
+            traced = decoder.trace(genome, is_differentiable=True)
+            return (traced.network(samples.astype(jnp.float64)) ** 2).sum()
+
+        value = jax.jit(loss)
+        gradient = jax.jit(jax.grad(loss))(one.link_weight, one.node_bias)
+        assert np.isfinite(gradient).all()
+        for k in range(4):
+            step = jnp.zeros_like(one.link_weight).at[k].set(1e-6)
+            up, down = (
+                value(one.link_weight + sign * step, one.node_bias) for sign in (1, -1)
+            )
+            np.testing.assert_allclose(gradient[k], (up - down) / 2e-6, atol=1e-5)
