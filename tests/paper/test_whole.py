@@ -1,12 +1,16 @@
 """From a plan to its page with real runs, killed on the way."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+
+ROOT = Path(__file__).parents[2]
 
 PLAN = """
 title = "A small one"
@@ -44,7 +48,9 @@ def test_a_plan_that_was_killed_is_finished_by_the_same_command(tmp_path):
     (tmp_path / "small.toml").write_text(PLAN)
     command = [sys.executable, "-m", "paper", "small.toml"]
     runs = tmp_path / "runs" / "reproduce"
-    process = subprocess.Popen(command, cwd=tmp_path)
+    # a folder of the source, and no part of what is installed
+    surroundings = os.environ | {"PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, cwd=tmp_path, env=surroundings)
     try:
         while not any(
             len(path.read_text().splitlines()) >= 2
@@ -57,7 +63,12 @@ def test_a_plan_that_was_killed_is_finished_by_the_same_command(tmp_path):
         process.wait()
     assert not (tmp_path / "results" / "small.md").exists()
     again = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, check=False
+        command,
+        cwd=tmp_path,
+        env=surroundings,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert again.returncode == 0, again.stderr
     page = (tmp_path / "results" / "small.md").read_text()
