@@ -47,7 +47,7 @@ settings = { method = "es" }
 def test_a_plan_that_was_killed_is_finished_by_the_same_command(tmp_path):
     (tmp_path / "small.toml").write_text(PLAN)
     command = [sys.executable, "-m", "paper", "small.toml"]
-    runs = tmp_path / "runs" / "reproduce"
+    runs = tmp_path / "runs" / "paper"
     # a folder of the source, and no part of what is installed
     surroundings = os.environ | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, cwd=tmp_path, env=surroundings)
