@@ -28,6 +28,13 @@ X = np.random.default_rng(0).normal(size=(30, 2))
 Y = np.where(X[:, 0] > 0, "right", "left")
 
 
+def _host() -> sx.HostProblem:
+    def many_links(networks: Any) -> Any:
+        return networks.num_links
+
+    return sx.HostProblem(many_links, sx.Layout.spread(2, 1))
+
+
 def evolve(problem: Any, **settings: Any) -> sx.Run:
     options: dict[str, Any] = {"method": "neat"} | SMALL | settings
     return sx.evolve(problem, **options)
@@ -165,6 +172,18 @@ def test_a_run_from_python_is_as_good_as_any(tmp_path, capsys, problem, sizes):
         np.testing.assert_array_equal(best(X), whole.best(X))
     experiment, _ = load_run(tmp_path / "run")
     assert experiment.values == more.experiment.values
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [lambda: XOR(), lambda: (X, Y), lambda: own.made, lambda: own.Links(2), _host],
+)
+def test_a_problem_has_one_name_wherever_it_is_told(tmp_path, capsys, problem):
+    run = evolve(problem(), directory=tmp_path / "run")
+    name = run.experiment.problem.name
+    assert str(run).startswith(f"{name} by NEAT")
+    assert main(["show", str(tmp_path / "run")]) == 0
+    assert capsys.readouterr().out.startswith(f"{name}, method neat")
 
 
 def test_data_move_with_their_run(tmp_path):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._suggest import suggest
-from .._types import brief, shown
+from .._types import brief, num_required, shown
 from ..evolution import DATA
 from ..problems import PROBLEMS, AbstractProblem, FunctionProblem, read_arrays
 from ..settings import IN_PYTHON, Setting, setting_of
@@ -72,7 +72,7 @@ def own_problem(name: str) -> OwnProblem:
         raise ValueError(
             f"{name} is {shown(found)}, which is neither a problem nor a function."
         )
-    if _num_required(found):
+    if num_required(found):
         return OwnProblem(functools.partial(_from_fitness, found), _OF_FITNESS, {})
     return OwnProblem(functools.partial(_made, name, found), _parameters(found), {})
 
@@ -103,10 +103,9 @@ def _from_fitness(
             "inputs = 3 and outputs = 1, for example (--inputs 3 --outputs 1)."
         )
     return FunctionProblem(
-        two_arguments(fn),
+        fn,
         Layout.spread(inputs, outputs),
         float("inf") if target is None else target,
-        name=getattr(fn, "__name__", "function"),
     )
 
 
@@ -118,27 +117,6 @@ def _made(name: str, make: Callable[..., Any], **settings: Any) -> AbstractProbl
             "required parameters must make a problem; a fitness takes a network."
         )
     return problem
-
-
-def two_arguments(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A fitness of a network and a key, whether or not it asks for the key."""
-    if _num_required(fn) >= 2:
-        return fn
-
-    @functools.wraps(fn)
-    def with_key(network: Any, key: Any) -> Any:
-        return fn(network)
-
-    return with_key
-
-
-def _num_required(fn: Callable[..., Any]) -> int:
-    try:
-        parameters = inspect.signature(fn).parameters.values()
-    except (TypeError, ValueError):
-        return 1
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in kinds and p.default is p.empty for p in parameters)
 
 
 def _parameters(make: Callable[..., Any]) -> dict[str, Setting]:

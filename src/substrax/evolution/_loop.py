@@ -239,7 +239,7 @@ class _Run:
         if config_text and config_text != directory.config_text():
             directory.write_config(config_text)
         directory.note_code(code_of(self.problem), int(state.generation))
-        directory.note_start(self.limits.target)
+        directory.note_start(self.limits.target, self.problem.name)
         lines = directory.cut_metrics(checkpoint)
         directory.write_best(self.best_of(state))
         return state, [GenerationRecord.from_dict(line) for line in lines]
