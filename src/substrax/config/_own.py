@@ -20,7 +20,13 @@ import numpy as np
 from .._suggest import suggest
 from .._types import brief, num_required, shown
 from ..evolution import DATA
-from ..problems import PROBLEMS, AbstractProblem, FunctionProblem, read_arrays
+from ..problems import (
+    PROBLEMS,
+    AbstractProblem,
+    FunctionProblem,
+    HostProblem,
+    read_arrays,
+)
 from ..settings import IN_PYTHON, Setting, setting_of
 from ..substrate import Layout
 
@@ -73,15 +79,29 @@ def own_problem(name: str) -> OwnProblem:
             f"{name} is {shown(found)}, which is neither a problem nor a function."
         )
     if num_required(found):
-        return OwnProblem(functools.partial(_from_fitness, found), _OF_FITNESS, {})
+        make = functools.partial(_from_fitness, found)
+        return OwnProblem(make, _OF_FITNESS, _FOR_FUNCTIONS)
     return OwnProblem(functools.partial(_made, name, found), _parameters(found), {})
 
 
 def suggestions(problem: Any) -> Mapping[str, object]:
     """What a problem, or a class of problems, suggests for a method: nothing, if it
-    leaves that out, or if only a problem with its data can say it."""
+    leaves that out, or if only a problem with its data can say it. A function of
+    somebody's own has biases suggested besides."""
     suggested = getattr(problem, "suggested", {})
-    return suggested if isinstance(suggested, Mapping) else {}
+    suggested = suggested if isinstance(suggested, Mapping) else {}
+    is_function = isinstance(problem, FunctionProblem | HostProblem)
+    return {**_FOR_FUNCTIONS, **suggested} if is_function else suggested
+
+
+_FOR_FUNCTIONS = {
+    f"{method}.outputs": ("weight", "bias") for method in ("emr", "hyperneat")
+}
+"""Data and built-in problems have an input that is always 1, where they need it; who
+writes a function expects nodes to have biases. Without either, networks of tanh nodes
+are odd functions but for a constant: to learn an even one, such as sin(3 x) y, no
+network is better than one without links, and evolution ends there. The nodes of `es`
+are sigmoids, and it stays as PUREPLES has it."""
 
 
 _OF_FITNESS = {
