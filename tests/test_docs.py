@@ -16,6 +16,9 @@ import pytest
 import substrax.runs
 from substrax.cli import _inspect, _run, _show, _verify, main
 from substrax.config import Experiment, load_experiment
+from substrax.cppn import ACTIVATION_NAMES
+from substrax.decoders import OUTPUTS
+from substrax.settings import key_of, known_settings, tables
 from tests.pages import PAGES, Block, blocks, read_blocks
 
 ROOT = Path(__file__).parent.parent
@@ -258,6 +261,44 @@ def test_commands_are_understood(where, words, answer, folder, monkeypatch, caps
         assert said.split() == answer.split()
     else:
         assert (status, said) == (0, "")
+
+
+def known_words() -> set[str]:
+    """Names of methods, presets, seeds, connections, outputs of CPPNs, functions."""
+    known = tables()
+    return {
+        *known.methods,
+        *known.presets,
+        *known.seeds,
+        *known.connections,
+        *OUTPUTS,
+        *ACTIVATION_NAMES,
+    }
+
+
+def understands(word: str) -> bool:
+    """Whether some method has a setting of this name, or takes this value for it."""
+    name, equals, value = word.partition("=")
+    for method in tables().methods:
+        try:
+            key_of(name, known_settings("xor", method, "substrax"), ("xor", method, ""))
+            if equals and value:
+                settings = {"method.name": method, name: value}
+                load_experiment("xor").with_settings(settings)
+            return True
+        except ValueError:
+            continue
+    return False
+
+
+def test_settings_that_the_page_on_choosing_names_exist():
+    page = ROOT / "docs" / "choosing.md"
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    words = re.findall(r"`([^`]+)`", text)
+    words = [word for word in words if "(" not in word]  # Python
+    assert {"method.weight_threshold", "start_from=x-locality"} <= set(words)
+    unknown = {w for w in words if w not in known_words() and not understands(w)}
+    assert unknown == {"substrax show"}
 
 
 def test_other_commands_lead_somewhere():

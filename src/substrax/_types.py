@@ -2,12 +2,13 @@
 
 import dataclasses
 import functools
+import inspect
 import math
 import reprlib
 import sys
 import types
 import typing
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,22 @@ def brief(text: object, most: int = 200) -> str:
 
 TRUE_WORDS, FALSE_WORDS = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 """How people write a switch, in settings as in the files of neat-python."""
+
+
+POSITIONAL = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+)
+"""Parameters that can be given by their position."""
+
+
+def num_required(fn: Callable[..., Any]) -> int:
+    """How many arguments a function cannot do without; 1 where it does not say."""
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    return sum(p.kind in POSITIONAL and p.default is p.empty for p in parameters)
 
 
 def round_up(number: int, least: int) -> int:

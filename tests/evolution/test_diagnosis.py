@@ -51,6 +51,20 @@ def test_networks_without_links_are_noticed_at_once() -> None:
     assert diagnose([dataclasses.replace(RECORD, num_unlinked=50)]) == ()
 
 
+def test_networks_without_links_that_are_selected_are_told_from_those_that_happen():
+    """Lower thresholds make links, and help nobody if networks with links are worse."""
+    for stuck in (history(6, num_unlinked=98), history(num_unlinked=91)):
+        stuck = [dataclasses.replace(r, best_network_links=0) for r in stuck]
+        (sentence,) = diagnose(stuck, "emr")
+        assert "networks without a link are selected: 0 % had none" in sentence
+        assert "method.outputs weight,bias" in sentence
+        assert "threshold" not in sentence
+        (other,) = diagnose(stuck, "neat")
+        assert "method.outputs" not in other
+    found = [*history(num_unlinked=91)[:-1], RECORD]  # one with links is the best now
+    assert diagnose(found, "emr") == ()
+
+
 def test_fitness_that_is_the_same_for_all() -> None:
     (sentence,) = diagnose(history(fitness_spread=0.0))
     assert "same fitness" in sentence

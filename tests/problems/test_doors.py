@@ -1,5 +1,7 @@
 """Three doors for a user's own problem: arrays, a JAX function, a host function."""
 
+import dataclasses
+import functools
 from typing import Any
 from unittest import mock
 
@@ -291,6 +293,45 @@ def test_a_function_is_traced_once_for_a_whole_run() -> None:
         networks = random_networks(generation, (3, 8, 1), dtype=np.float32)
         problem.fitness(networks, key=jax.random.key(generation))
     assert len(traces) == 1
+
+
+def test_a_function_need_not_ask_for_the_key() -> None:
+    def plain(network: NetworkFunction) -> jax.Array:
+        return network(jnp.ones((2, 3))).sum()
+
+    def keyed(network: NetworkFunction, key: jax.Array) -> jax.Array:
+        return plain(network)
+
+    def maybe(network: NetworkFunction, key: jax.Array | None = None) -> jax.Array:
+        return plain(network) + (jnp.nan if key is None else 0.0)
+
+    def scaled(network: NetworkFunction, scale: float = 1.0) -> jax.Array:
+        return scale * plain(network)
+
+    networks = random_networks(3, (3, 8, 1), dtype=np.float32)
+    wanted = FunctionProblem(keyed, LAYOUT).fitness(networks, key=KEY)
+    for fn in (plain, maybe, scaled, jax.jit(plain), lambda *both: plain(both[0])):
+        problem = FunctionProblem(fn, LAYOUT, measure_fns={"same": fn})
+        for each in (problem, dataclasses.replace(problem, target=1.0)):
+            assert_same_bits(each.fitness(networks, key=KEY), wanted)
+            assert each.measures(networks[0]) == {"same": wanted[0]}
+
+    def count(networks: Networks) -> np.ndarray:
+        return networks.num_links
+
+    host = HostProblem(count, LAYOUT)
+    assert_same_bits(host.fitness(networks, key=KEY), networks.num_links * 1.0)
+
+
+def test_a_problem_is_called_as_its_function_unless_it_has_a_name() -> None:
+    def balance(network: Any, key: Any) -> Any:
+        return 0.0
+
+    for door in (FunctionProblem, HostProblem):
+        assert door(balance, LAYOUT).name == "balance"
+        assert door(balance, LAYOUT, name="mine").name == "mine"
+        nameless = functools.partial(balance, key=None)
+        assert door(nameless, LAYOUT).name in ("function", "host")
 
 
 def test_functions_that_give_no_number_are_refused() -> None:

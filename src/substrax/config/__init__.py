@@ -7,5 +7,4 @@ from ._experiment import Parts as Parts
 from ._experiment import load_experiment as load_experiment
 from ._experiment import load_run as load_run
 from ._own import refuse_while_loading as refuse_while_loading
-from ._own import two_arguments as two_arguments
 from ._run import RunSettings as RunSettings

@@ -18,9 +18,15 @@ from typing import Any
 import numpy as np
 
 from .._suggest import suggest
-from .._types import brief, shown
+from .._types import brief, num_required, shown
 from ..evolution import DATA
-from ..problems import PROBLEMS, AbstractProblem, FunctionProblem, read_arrays
+from ..problems import (
+    PROBLEMS,
+    AbstractProblem,
+    FunctionProblem,
+    HostProblem,
+    read_arrays,
+)
 from ..settings import IN_PYTHON, Setting, setting_of
 from ..substrate import Layout
 
@@ -72,16 +78,30 @@ def own_problem(name: str) -> OwnProblem:
         raise ValueError(
             f"{name} is {shown(found)}, which is neither a problem nor a function."
         )
-    if _num_required(found):
-        return OwnProblem(functools.partial(_from_fitness, found), _OF_FITNESS, {})
+    if num_required(found):
+        make = functools.partial(_from_fitness, found)
+        return OwnProblem(make, _OF_FITNESS, _FOR_FUNCTIONS)
     return OwnProblem(functools.partial(_made, name, found), _parameters(found), {})
 
 
 def suggestions(problem: Any) -> Mapping[str, object]:
     """What a problem, or a class of problems, suggests for a method: nothing, if it
-    leaves that out, or if only a problem with its data can say it."""
+    leaves that out, or if only a problem with its data can say it. A function of
+    somebody's own has biases suggested besides."""
     suggested = getattr(problem, "suggested", {})
-    return suggested if isinstance(suggested, Mapping) else {}
+    suggested = suggested if isinstance(suggested, Mapping) else {}
+    is_function = isinstance(problem, FunctionProblem | HostProblem)
+    return {**_FOR_FUNCTIONS, **suggested} if is_function else suggested
+
+
+_FOR_FUNCTIONS = {
+    f"{method}.outputs": ("weight", "bias") for method in ("emr", "hyperneat")
+}
+"""Data and built-in problems have an input that is always 1, where they need it; who
+writes a function expects nodes to have biases. Without either, networks of tanh nodes
+are odd functions but for a constant: to learn an even one, such as sin(3 x) y, no
+network is better than one without links, and evolution ends there. The nodes of `es`
+are sigmoids, and it stays as PUREPLES has it."""
 
 
 _OF_FITNESS = {
@@ -103,10 +123,9 @@ def _from_fitness(
             "inputs = 3 and outputs = 1, for example (--inputs 3 --outputs 1)."
         )
     return FunctionProblem(
-        two_arguments(fn),
+        fn,
         Layout.spread(inputs, outputs),
         float("inf") if target is None else target,
-        name=getattr(fn, "__name__", "function"),
     )
 
 
@@ -118,28 +137,6 @@ def _made(name: str, make: Callable[..., Any], **settings: Any) -> AbstractProbl
             "required parameters must make a problem; a fitness takes a network."
         )
     return problem
-
-
-def two_arguments(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A fitness of a network and a key, whether or not it asks for the key."""
-    if _num_required(fn) >= 2:
-        return fn
-
-    @functools.wraps(fn)
-    def with_key(network: Any, key: Any) -> Any:
-        return fn(network)
-
-    return with_key
-
-
-def _num_required(fn: Callable[..., Any]) -> int:
-    try:
-        parameters = inspect.signature(fn).parameters.values()
-    except (TypeError, ValueError):
-        # Some callables have no signature, and are taken for a fitness.
-        return 1
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in kinds and p.default is p.empty for p in parameters)
 
 
 def _parameters(make: Callable[..., Any]) -> dict[str, Setting]:

@@ -205,9 +205,15 @@ class RunDirectory:
         """Notes why the run stopped."""
         self._write_facts(stopped=reason.value, error=error)
 
-    def note_start(self, target: float) -> None:
-        """Notes that the run goes on, and the fitness that is enough."""
-        self._write_facts(stopped=None, error=None, target=finite_or_none(target))
+    def note_start(self, target: float, problem: str | None = None) -> None:
+        """Notes that the run goes on, the fitness that is enough, and what the problem
+        is called, which a configuration may not know."""
+        self._write_facts(
+            stopped=None,
+            error=None,
+            target=finite_or_none(target),
+            **({} if problem is None else {"problem": str(problem)}),
+        )
 
     def _write_facts(self, **changes: Any) -> None:
         facts = self.facts()

@@ -243,7 +243,7 @@ class _Run:
         if config_text and config_text != directory.config_text():
             directory.write_config(config_text)
         directory.note_code(code_of(self.problem), int(state.generation))
-        directory.note_start(self.limits.target)
+        directory.note_start(self.limits.target, self.problem.name)
         # Metrics and best files are written before the checkpoint of their generation,
         # and may be ahead of it: they are put back to where the state is.
         lines = directory.cut_metrics(checkpoint)

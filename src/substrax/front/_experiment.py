@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._types import shown
-from ..config import Experiment, load_experiment, two_arguments
+from ..config import Experiment, load_experiment
 from ..methods import AbstractMethod
 from ..neat import Genome, GenomeData
 from ..problems import AbstractProblem, FunctionProblem, data_problem
@@ -130,8 +130,7 @@ def _of_fitness(
             "evolve(fitness, inputs=3, outputs=1), for example."
         )
     return FunctionProblem(
-        two_arguments(fitness),
+        fitness,
         Layout.spread(inputs, outputs),
         float("inf") if target is None else float(target),
-        name=getattr(fitness, "__name__", "function"),
     )

@@ -29,7 +29,8 @@ class AbstractProblem(abc.ABC):
     """A network whose fitness is this or more solves the problem."""
 
     suggested: dict[str, object]
-    """Settings of a decoder that fit, for example `{"output_activation": "sigmoid"}`.
+    """Settings of a method that fit, for example `{"output_activation": "sigmoid"}`;
+    `{"emr.depth": 3}` is for one method only.
 
     What they leave open is open; a problem that suggests nothing leaves it out.
     """

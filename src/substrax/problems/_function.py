@@ -14,6 +14,7 @@ from .._resources import Resources
 from .._types import brief
 from ..network import Networks, capacity_for, groups_of
 from ..substrate import Layout
+from ._arguments import function_name, two_arguments
 from ._base import AbstractProblem, check_networks, check_own, check_single
 from ._network_function import (
     NetworkFunction,
@@ -22,8 +23,8 @@ from ._network_function import (
     slots_for,
 )
 
-NetworkFitness = Callable[[NetworkFunction, Key[Array, ""]], Any]
-"""From one network and a key to a number, by JAX operations."""
+NetworkFitness = Callable[..., Any]
+"""From one network, or one network and a key, to a number, by JAX operations."""
 
 
 def run_population(
@@ -101,7 +102,7 @@ def _numbers_of(fn: NetworkFitness, network: NetworkFunction, *args: Any) -> Any
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FunctionProblem(AbstractProblem):
-    """A fitness in JAX: `fn(network, key)`, written for one network.
+    """A fitness in JAX: `fn(network)` or `fn(network, key)`, written for one network.
 
     `network` is a `NetworkFunction`: call it with samples, or step it through an
     environment. The function is compiled, and run for all networks of a population at
@@ -110,12 +111,13 @@ class FunctionProblem(AbstractProblem):
 
     **Arguments:**
 
-    - `fn`: from a network and a key to a number; larger is better. Give the same
-      function object for the whole run: a new one is compiled anew.
+    - `fn`: from a network, or a network and a key, to a number; larger is better. Give
+      the same function object for the whole run: a new one is compiled anew.
     - `layout`: where inputs and outputs lie; their numbers are the network's.
     - `target`: the fitness that counts as solved; infinite, never, if left out.
     - `measure_fns`: further functions of the same kind by name, for `measures`; they
       get a fixed key.
+    - `name`: left out, that of the function.
     """
 
     fn: NetworkFitness
@@ -123,10 +125,15 @@ class FunctionProblem(AbstractProblem):
     target: float = float("inf")
     measure_fns: dict[str, NetworkFitness] = dataclasses.field(default_factory=dict)
     suggested: dict[str, object] = dataclasses.field(default_factory=dict)
-    name: str = "function"
+    name: str = ""
 
     def __post_init__(self) -> None:
         check_own(self.fn, self.layout, self.target)
+        name = self.name or function_name(self.fn, "function")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "fn", two_arguments(self.fn))
+        measures = {name: two_arguments(fn) for name, fn in self.measure_fns.items()}
+        object.__setattr__(self, "measure_fns", measures)
 
     def fitness(
         self,

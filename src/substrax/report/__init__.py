@@ -2,11 +2,11 @@
 
 from ._best import plot_best as plot_best
 from ._fields import plot_fields as plot_fields
+from ._fitness import plot_fitness as plot_fitness
 from ._graph import plot_genome as plot_genome
 from ._grid import plot_grid as plot_grid
-from ._history import plot_fitness as plot_fitness
 from ._history import plot_growth as plot_growth
-from ._history import plot_species as plot_species
+from ._species import plot_species as plot_species
 from ._style import PAGE as PAGE
 from ._style import new_figure as new_figure
 from ._style import save_figure as save_figure

@@ -11,10 +11,12 @@ from ..evolution import Best
 from ..network import describe
 from ..substrate import Layout
 from ._fields import MAX_PANELS, plot_fields, shown_terminals
+from ._fitness import plot_fitness
 from ._graph import plot_genome
 from ._grid import MAX_LEVELS, MAX_SOURCES, plot_grid
-from ._history import has_species, plot_fitness, plot_growth, plot_species
+from ._history import plot_growth
 from ._run import Run
+from ._species import has_species, plot_species
 from ._subject import is_placed, terminal_names
 from ._substrate import (
     MAX_DRAWN_LINKS,
@@ -71,8 +73,9 @@ def _history(run: Run) -> Iterator[Picture]:
             "species",
             "evolution",
             "Species",
-            "How many genomes each species had, the oldest at the bottom; the larger "
-            "ones are numbered.",
+            "How many genomes each species had, the oldest at the bottom. Those that "
+            "had most members over the run have a colour and a number, the others are "
+            "grey.",
             f"Stacked areas, one for each species: {first['num_species']} species in "
             f"the first generation, {last['num_species']} in the last.",
             plot_species(run.metrics),

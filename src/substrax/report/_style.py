@@ -34,11 +34,12 @@ CLASS_COLOURS = {
     "self": "#aa3377",
 }
 
-# Okabe & Ito, lightened: neighbours in a stack differ, and black text stays readable.
+# Paul Tol's "light" scheme (2021), which is made for areas with black text on them.
 SPECIES_COLOURS = (
-    "#7fb8d8", "#f2cf80", "#80ceb9", "#eaae80", "#e5bcd3", "#aad9f4", "#f7f1a0",
-    "#c4c4c4",
+    "#77aadd", "#ee8866", "#bbcc33", "#ffaabb", "#44bb99", "#eedd88", "#aaaa00",
+    "#99ddff",
 )  # fmt: skip
+OTHERS = "#ebebeb"
 
 MAX_VECTOR_SHAPES = 2000
 """Shapes of one kind that an SVG keeps as such; more become an image inside it."""

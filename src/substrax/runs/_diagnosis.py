@@ -24,7 +24,7 @@ def diagnose(
     """
     if not history:
         return ()
-    found = [*_networks(history[-5:], method)]
+    found = [*_networks(history, method)]
     recent = history[-WINDOW:]
     if len(recent) < WINDOW:
         return tuple(found)
@@ -38,16 +38,29 @@ def diagnose(
     return tuple(found)
 
 
-def _networks(recent: Sequence[GenerationRecord], method: str | None) -> list[str]:
-    """Networks without links."""
-    total = sum(sum(s["size"] for s in r.species_size) for r in recent)
-    unlinked = sum(r.num_unlinked for r in recent)
-    if not total or unlinked < _MOST * total:
+def _networks(history: Sequence[GenerationRecord], method: str | None) -> list[str]:
+    """Networks without links: because none is found, or because others are worse."""
+    now, first = _unlinked(history[-5:]), _unlinked(history[:1])
+    recent = history[-WINDOW:]
+    is_best = len(recent) == WINDOW and not any(r.best_network_links for r in recent)
+    if now < _MOST and not is_best:
         return []
+    if first > 0.5:
+        return [
+            f"{100 * now:.0f} % of the networks have no link at all, so there is "
+            f"nothing to select. {_LINKS.get(method, _LINKS[None])}"
+        ]
     return [
-        f"{100 * unlinked / total:.0f} % of the networks have no link at all, so there "
-        f"is nothing to select. {_LINKS.get(method, _LINKS[None])}"
+        f"networks without a link are selected: {100 * first:.0f} % had none at first, "
+        f"{100 * now:.0f} % have none now, so those with links must be worse than an "
+        f"answer that is always the same. {_CONSTANT.get(method, _CONSTANT[None])}"
     ]
+
+
+def _unlinked(records: Sequence[GenerationRecord]) -> float:
+    """The share of networks without a link."""
+    total = sum(sum(s["size"] for s in r.species_size) for r in records)
+    return sum(r.num_unlinked for r in records) / total if total else 0.0
 
 
 _LINKS = {
@@ -60,6 +73,16 @@ _LINKS = {
     "through (start.genome x-locality).",
 }
 """What gives networks links, by method."""
+
+_CONSTANT = {
+    "neat": "See whether outputs can have the values that the fitness asks for "
+    "(neat.activation_options, neat.output_activation).",
+    None: "Without biases, networks of tanh nodes are odd functions of their inputs, "
+    "but for a constant: give nodes biases (method.outputs weight,bias), or the "
+    "networks an input that is always 1. See whether outputs can have the values that "
+    "the fitness asks for (method.output_activation), or use method neat.",
+}
+"""What makes networks with links better than those without, by method."""
 
 
 def _fitness(recent: Sequence[GenerationRecord], method: str | None) -> list[str]:

@@ -104,7 +104,7 @@ def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
     history = [GenerationRecord.from_dict(line) for line in metrics] if is_open else []
     return {
         "directory": str(place),
-        "problem": config["problem"]["name"],
+        "problem": facts.get("problem") or config["problem"]["name"],
         "method": config["method"]["name"],
         "seed": facts["seed"],
         "generations": metrics[-1]["generation"] + 1 if metrics else 0,

@@ -52,8 +52,9 @@ def resolve(
     values |= {key: setting.default for key, setting in known.items()}
     if suggested is None:
         suggested = tables().suggested_by(names[0], find_own)
-    for key, value in suggested.items():
-        if f"method.{key}" in known:
+    for name, value in suggested.items():
+        method, _, key = name.rpartition(".")
+        if method in ("", names[1]) and f"method.{key}" in known:
             values[f"method.{key}"] = value
     special: dict[str, Any] = {}
     for key, value in given.items():
