@@ -5,7 +5,14 @@ from jaxtyping import Bool, Float
 
 from .._types import shown
 
-FORWARD, BACKWARD, LATERAL, SELF = range(4)
+FORWARD = 0
+"""The class of links that lead up."""
+BACKWARD = 1
+"""The class of links that lead down."""
+LATERAL = 2
+"""The class of links that lead sideways."""
+SELF = 3
+"""The class of links that lead from a node to itself."""
 LINK_CLASSES = ("forward", "backward", "lateral", "self")
 """Classes of links between hidden nodes, by where they lead: up, down, sideways, or
 back to the node itself."""
