@@ -340,7 +340,7 @@ def test_several_seeds_are_run_summed_up_and_gone_on_with(tmp_path, capsys):
     words = ["run", "xor", *SMALL, "--generations", "2", "--out", str(tmp_path / "x")]
     assert main([*words, "--seeds", "2"]) == 0
     out = capsys.readouterr().out
-    assert "2 seeds: 0 of 2 solved (95 % interval 0.00 to 0.66)" in out
+    assert "0 of 2 solved (95 % interval 0.00 to 0.66)" in out
     assert out.count("generation    best") == 2
     before = (tmp_path / "x" / "seed1" / "metrics.jsonl").read_bytes()
     assert main([*words, "--seeds", "3", "--json"]) == 0

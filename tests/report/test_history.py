@@ -111,6 +111,14 @@ def test_all_values_of_a_normal_run_are_shown():
     assert low < 0.2 and high > 0.9 and note_of(figure) == ""
 
 
+def test_the_climb_of_a_run_that_is_soon_at_the_top_is_shown():
+    """Early generations are few and far below the others, and what matters."""
+    best, mean = np.full(NUM, 1.0), np.full(NUM, 0.999)
+    best[:5], mean[:8] = np.linspace(0.5, 0.9, 5), np.linspace(0.2, 0.9, 8)
+    figure = plot_fitness(fitness_lines(best, mean))
+    assert figure.axes[0].get_ylim()[0] < 0.2 and note_of(figure) == ""
+
+
 @pytest.mark.parametrize("is_best_bad", [False, True])
 def test_one_very_bad_generation_does_not_flatten_the_rest(is_best_bad: bool):
     best, mean = BEST.copy(), MEAN.copy()
@@ -143,6 +151,7 @@ def test_the_best_of_each_generation_is_seen_beneath_the_best_so_far():
 def test_runs_in_which_everything_failed_are_drawn():
     nothing = np.full(3, np.nan)
     assert lowest_shown(nothing, nothing, nothing) == -np.inf
+    assert lowest_shown(np.array([1.0]), nothing, np.array([1.0])) == -np.inf
     lines = [
         metrics_line(g, best_fitness=None, best_ever=None, mean_fitness=None)
         for g in range(3)

@@ -50,9 +50,6 @@ def picture(folder: Path) -> str:
             title=HOSTILE,
             header="",
             sections=[("name", HOSTILE, "")],
-            footer="",
-            css="",
-            js="",
         ),
     ],
 )

@@ -4,9 +4,8 @@ import argparse
 from pathlib import Path
 
 from ..config import load_run
-from ..evolution import (
-    RunDirectory,
-)
+from ..evolution import RunDirectory
+from ..runs import read_seeds
 
 
 def write_report_at(path: Path) -> Path:
@@ -18,7 +17,8 @@ def write_report_at(path: Path) -> Path:
 
 def report(arguments: argparse.Namespace) -> int:
     """Writes the report and says where."""
-    load_run(arguments.directory)
+    if read_seeds(arguments.directory) is None:
+        load_run(arguments.directory)
     print(write_report_at(Path(arguments.directory)))
     return 0
 

@@ -14,6 +14,8 @@ from ._flags import Parser, take_settings
 _WITH_SETTINGS = ("run", "resume", "list")
 """Commands that take any setting as a flag."""
 
+_DIRECTORY = "of a run, or the folder of several seeds"
+
 _RUN_HELP = """\
 EXPERIMENT is a name (see `substrax list`), a TOML file, or a problem of your own as
 file.py:name. Any setting of it can be given as a flag: --method.depth 5, or --depth 5
@@ -90,7 +92,7 @@ def _parser() -> tuple[Parser, dict[str, bool]]:
         "--seeds",
         type=int,
         metavar="N",
-        help="N runs, from --seed on; after a kill, the same command goes on",
+        help="N runs from --seed on, in a folder that show, resume and report take",
     )
     _add_running(run)
     resume = add(
@@ -98,16 +100,16 @@ def _parser() -> tuple[Parser, dict[str, bool]]:
         "continue a run that was stopped or killed",
         late=_resume_help,
     )
-    resume.add_argument("directory", metavar="DIR")
+    resume.add_argument("directory", metavar="DIR", help=_DIRECTORY)
     _add_running(resume)
 
     show = add("show", "say what a run has found")
-    show.add_argument("directory", metavar="DIR")
+    show.add_argument("directory", metavar="DIR", help=_DIRECTORY)
     show.add_argument("--json", action="store_true", help="print one JSON object")
     report = add("report", "write a page with figures about a run")
-    report.add_argument("directory", metavar="DIR")
+    report.add_argument("directory", metavar="DIR", help=_DIRECTORY)
     export = add("export", "write the best network of a run in another format")
-    export.add_argument("directory", metavar="DIR")
+    export.add_argument("directory", metavar="DIR", help="of a run")
     export.add_argument(
         "--format", choices=("json", "safetensors", "npz", "graphml"), default="json"
     )
@@ -186,13 +188,17 @@ def _dispatch(words: Sequence[str]) -> int:
 
         check_settings(name, text, settings)
     if command == "resume":
-        from ..runs import check_directory, read_config
+        from ..runs import FACTS, check_directory, read_config, read_seeds
         from ._list import check_settings
 
-        place = Path(arguments.directory)
-        check_directory(place)
-        if settings:
-            check_settings(str(place), read_config(place), settings)
+        seeds = read_seeds(arguments.directory)
+        places = [Path(arguments.directory)]
+        if seeds is not None:  # of those that have begun
+            places = [path for path in seeds.values() if (path / FACTS).is_file()]
+        for place in places:
+            check_directory(place)
+            if settings:
+                check_settings(str(place), read_config(place), settings)
     if command == "show":
         from ._show import show
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..config import Experiment, load_experiment, load_run
 from ..evolution import Result, RunDirectory, StopReason, Tracker
-from ..front import JSONLines, Run, SeedRuns, Silent, make_display, seed_runs
-from ..runs import summary, summary_lines
+from ..front import JSONLines, Silent, make_display
+from ..runs import read_seeds, summary, summary_lines
 from ..trackers import make_trackers
 from ._inspect import write_report_at
 from ._interruption import Interruption
@@ -47,60 +47,52 @@ def run(arguments: argparse.Namespace) -> int:
     experiment.check()  # whatever is wrong is said before a directory is made
     trackers = make_trackers(arguments.track)
     if arguments.seeds is not None:
-        return _run_seeds(experiment, trackers, arguments)
+        from ._seeds import run_seeds
+
+        first, num = experiment.run.seed, arguments.seeds
+        stem = f"{_short_name(experiment)}-seeds{first}to{first + num - 1}"
+        folder = Path(arguments.out or Path("runs") / stem)
+        return run_seeds(experiment, folder, trackers, arguments)
     path = Path(arguments.out) if arguments.out else _free_directory(experiment)
     directory = RunDirectory.create(
         path, seed=experiment.run.seed, config_text=experiment.to_toml()
     )
-    return _go(experiment, directory, trackers, arguments)[0]
-
-
-def _run_seeds(
-    experiment: Experiment, trackers: list[Tracker], arguments: argparse.Namespace
-) -> int:
-    """The same from several seeds, and what they have in common.
-
-    A folder in which some of it was done already is gone on with.
-    """
-    if arguments.seeds < 1:
-        raise ValueError(f"--seeds is {arguments.seeds}. Choose at least 1.")
-    first, num = experiment.run.seed, arguments.seeds
-    stem = f"{_short_name(experiment)}-seeds{first}to{first + num - 1}"
-    folder = Path(arguments.out or Path("runs") / stem)
-    runs: list[Run] = []
-    for each, place in seed_runs(experiment, range(first, first + num), folder):
-        assert place is not None
-        status, result = _go(each, place, trackers, arguments)
-        if status:
-            return status
-        runs.append(Run(each, result, place.path))
-        if not arguments.quiet and not arguments.json:
-            print(flush=True)
-    every = SeedRuns(tuple(runs))
-    if arguments.json:
-        print(json.dumps({"summary": every.summary(), "directory": str(folder)}))
-    elif not arguments.quiet:
-        print(f"{num} seeds: {every}\ndirectory: {folder}")
-    return 0
+    return go(experiment, directory, trackers, arguments)[0]
 
 
 def resume(arguments: argparse.Namespace) -> int:
     """Continues a run; only the reasons to stop may be changed."""
-    recorded, directory = load_run(arguments.directory)
+    if read_seeds(arguments.directory) is not None:
+        from ._seeds import resume_seeds
+
+        return resume_seeds(Path(arguments.directory), arguments)
+    experiment, directory = continued(arguments.directory, arguments)
+    return go(experiment, directory, make_trackers(arguments.track), arguments)[0]
+
+
+def continued(
+    path: str | Path, arguments: argparse.Namespace
+) -> tuple[Experiment, RunDirectory]:
+    """The experiment of a run that goes on, with the settings that were changed."""
+    recorded, directory = load_run(path)
     experiment = recorded.with_settings(arguments.settings)
     experiment.check_continues(recorded)
     experiment.check()  # whatever is wrong is said before anything begins
-    return _go(experiment, directory, make_trackers(arguments.track), arguments)[0]
+    return experiment, directory
 
 
-def _go(
+def go(
     experiment: Experiment,
     directory: RunDirectory,
     trackers: list[Tracker],
     arguments: argparse.Namespace,
+    folder: Path | None = None,
 ) -> tuple[int, Result]:
-    """Evolves in a directory; the exit status, and what came of it."""
-    interruption = Interruption(directory.path)
+    """Evolves in a directory; the exit status, and what came of it.
+
+    `folder` is that of several runs, if this is one of them: it goes on from there.
+    """
+    interruption = Interruption(folder or directory.path)
     if arguments.quiet:
         display = Silent()
     elif arguments.json:
@@ -117,14 +109,14 @@ def _go(
             )
     except OSError as error:
         error.add_note(
-            f"All generations before are saved: `substrax resume {directory.path}` "
-            "goes on from there."
+            "All generations before are saved: `substrax resume "
+            f"{folder or directory.path}` goes on from there."
         )
         raise
     except KeyboardInterrupt:
         interruption.exit()
     if not arguments.quiet:
-        _tell(directory, result, arguments)
+        _tell(directory, result, arguments, folder)
     if arguments.report and not directory.metrics():
         print("substrax: no report: no generation was finished.", file=sys.stderr)
     elif arguments.report:
@@ -137,7 +129,10 @@ def _go(
 
 
 def _tell(
-    directory: RunDirectory, result: Result, arguments: argparse.Namespace
+    directory: RunDirectory,
+    result: Result,
+    arguments: argparse.Namespace,
+    folder: Path | None,
 ) -> None:
     """The result, for a person or a program."""
     if arguments.json:
@@ -156,6 +151,7 @@ def _tell(
     facts = summary(directory.path)
     print(*summary_lines(facts), sep="\n")
     if result.reason is StopReason.INTERRUPTED:
-        print(f"Everything is saved. Continue with: substrax resume {directory.path}")
-    elif result.reason is StopReason.GENERATIONS:
+        place = folder or directory.path
+        print(f"Everything is saved. Continue with: substrax resume {place}")
+    elif result.reason is StopReason.GENERATIONS and folder is None:
         print(how_to_go_on(facts))

@@ -1,9 +1,7 @@
 """What an evolution came to, to be looked at and used."""
 
-import base64
 import functools
 import html
-import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ from ..evolution import (
 )
 from ..models import Model
 from ..neat import Genome
+from ._notebook import beside_figures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,7 +84,7 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        return sum(record.seconds for record in self.history)
+        return sum((record.seconds for record in self.history), 0.0)
 
     def measures(self) -> dict[str, float]:
         """What the problem says about the best network, besides its fitness."""
@@ -135,14 +134,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         text = "<br>".join(html.escape(line) for line in self._lines())
-        try:
-            figures = self._figures()
-        except ImportError:  # without matplotlib there are words
-            return f"<p>{text}</p>"
-        pictures = "".join(f'<img src="{_embedded(figure)}">' for figure in figures)
-        style = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:1em"
-        words = f'<p style="max-width:40em">{text}</p>'
-        return f'<div style="{style}">{pictures}{words}</div>'
+        return beside_figures(self._figures, f'<p style="max-width:40em">{text}</p>')
 
     def _figures(self) -> "list[Figure]":
         from ..report import plot_best
@@ -169,10 +161,3 @@ class Run:
         if path is None and self.directory is None:
             self._report_folder = page.parent.absolute()  # the next time, too
         return page
-
-
-def _embedded(figure: "Figure") -> str:
-    """A picture that stands in the page itself."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

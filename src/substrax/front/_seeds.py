@@ -1,28 +1,39 @@
 """The same evolution from several seeds."""
 
 import dataclasses
+import html
 import math
 import os
-import statistics
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..config import Experiment, refuse_while_loading
 from ..evolution import Callback, RunDirectory
 from ..methods import AbstractMethod
 from ..models import Model
-from ..sweeps import rate
+from ..runs import note_seeds, seed_folder
+from ..sweeps import SeedOutcome, Table, seeds_table, sum_up, summary_sentences
 from ._evolve import go, same_directory
 from ._experiment import as_experiment
+from ._notebook import beside_figures
 from ._run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclasses.dataclass(frozen=True)
 class SeedRuns:
-    """Runs that differ in nothing but their seeds."""
+    """Runs that differ in nothing but their seeds.
+
+    `print` says how many were solved. In a notebook, they show a table and the best
+    fitness of all of them over generations; `report` writes a page.
+    """
 
     runs: tuple[Run, ...]
+    directory: Path | None = None
+    """The folder of all of them, if they were saved."""
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -36,38 +47,59 @@ class SeedRuns:
     @property
     def best(self) -> Model:
         """The best network of all runs."""
-        return max(self.runs, key=lambda run: _fitness(run)).best
+        return max(self.runs, key=_fitness).best
+
+    def outcomes(self) -> list[SeedOutcome]:
+        """What each run has come to."""
+        return [
+            SeedOutcome(
+                seed=run.experiment.run.seed,
+                generations=run.generations,
+                best_fitness=run.best_fitness,
+                seconds=run.seconds,
+                is_solved=None if run.target is None else run.is_solved,
+                stopped=run.reason.value,
+            )
+            for run in self.runs
+        ]
 
     def summary(self) -> dict[str, int | float]:
-        """How many were solved, with Wilson's interval of 95 %, and medians."""
-        solved = [run for run in self.runs if run.is_solved]
-        share = rate(len(solved), len(self.runs))
-        found: dict[str, int | float] = {
-            "runs": len(self.runs),
-            "solved": len(solved),
-            "rate": share.value,
-            "rate_low": share.low,
-            "rate_high": share.high,
-            "median_best_fitness": statistics.median(map(_fitness, self.runs)),
-            "median_seconds": statistics.median(run.seconds for run in self.runs),
-        }
-        if solved:
-            generations = [run.generations for run in solved]
-            found["median_generations_if_solved"] = statistics.median(generations)
-        return found
+        """How many were solved, with Wilson's interval of 95 %, and medians with
+        quartiles."""
+        return sum_up(self.outcomes())
 
     def __repr__(self) -> str:
-        facts = self.summary()
-        lines = [
-            f"{facts['solved']} of {facts['runs']} solved (95 % interval "
-            f"{facts['rate_low']:.2f} to {facts['rate_high']:.2f})",
-            f"median of best fitness {facts['median_best_fitness']:z.6g}, of time "
-            f"{facts['median_seconds']:.1f} s",
-        ]
-        if "median_generations_if_solved" in facts:
-            number = facts["median_generations_if_solved"]
-            lines.append(f"median of generations to a solution {number:g}")
-        return "\n".join(lines)
+        return "\n".join(summary_sentences(self.outcomes()))
+
+    def table(self) -> Table:
+        """A line for each seed."""
+        experiment = self.runs[0].experiment
+        title = f"{experiment.problem.name} by {experiment.method.title}"
+        return seeds_table(self.outcomes(), title)
+
+    def plot(self) -> "Figure":
+        """The best fitness of each run over the generations, median and quartiles."""
+        from ..report import plot_fitness
+
+        return plot_fitness(self)
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Writes a page about these runs; returns where it is.
+
+        **Arguments:**
+
+        - `path`: a folder for it; left out, `report` in the folder of the runs or, if
+          they were not saved, a new folder of that name where the program runs.
+        """
+        from ..report import write_report
+
+        return write_report(self, path)
+
+    def _repr_html_(self) -> str:
+        has_curve = any(run.history for run in self.runs)
+        figures = lambda: [self.plot()] if has_curve else []
+        words = html.escape(f"{self.table().to_text()}\n\n{self!r}")
+        return beside_figures(figures, f"<pre>{words}</pre>")
 
 
 def _fitness(run: Run) -> float:
@@ -99,7 +131,8 @@ def evolve_seeds(
 
     - `seeds`: how many (0, 1, 2, ...), or which.
     - `directory`: a folder in which each run gets its own, `seed0`, `seed1`, ... If the
-      program is killed, the same call goes on where it was.
+      program is killed, the same call goes on where it was. `substrax show`, `resume`
+      and `report` take the folder, too.
     - the rest as in `evolve`.
     """
     refuse_while_loading()
@@ -111,7 +144,7 @@ def evolve_seeds(
     runs = []
     for each, place in seed_runs(experiment, numbers, directory):
         runs.append(go(each, place, watchers, progress))
-    return SeedRuns(tuple(runs))
+    return SeedRuns(tuple(runs), None if directory is None else Path(directory))
 
 
 def seed_runs(
@@ -121,11 +154,14 @@ def seed_runs(
 ) -> Iterator[tuple[Experiment, RunDirectory | None]]:
     """The experiment with each seed, and the place of each run."""
     experiment.check()  # whatever is wrong is said before a directory is made
-    for seed in seeds:
-        each = experiment.with_settings({"run.seed": seed})
+    every = [experiment.with_settings({"run.seed": seed}) for seed in seeds]
+    numbers = [each.run.seed for each in every]
+    for seed, each in zip(numbers, every, strict=True):
         if directory is None:
             yield each, None
         else:
             # One by one: each directory is made when its run begins, so that what a
-            # kill leaves behind are runs that were begun.
-            yield same_directory(each, Path(directory) / f"seed{seed}")
+            # kill leaves behind are runs that were begun. The list of seeds is written
+            # again each time, as another machine may have written its own.
+            note_seeds(directory, numbers)
+            yield same_directory(each, Path(directory) / seed_folder(seed))

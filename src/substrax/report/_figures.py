@@ -1,7 +1,8 @@
 """Which figures a run has, with the words that go with them."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +41,10 @@ class Picture:
     caption: str
     alt: str
     figure: "Figure"
+
+
+Pictures = Sequence[tuple[Picture, Sequence[Path]]]
+"""Figures with the files that they were written to."""
 
 
 def pictures(run: Run) -> Iterator[Picture]:

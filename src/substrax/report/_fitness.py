@@ -4,34 +4,35 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ._fitness_range import cut_below, lowest_shown
 from ._history import Metrics, column, draw_line, generations_on, lines_of
+from ._seed_curves import plot_seeds
 from ._style import BLUE, COLUMN, FAINT, GREEN, ORANGE, new_figure, style
-from ._subject import EvolvedRun
+from ._subject import EvolvedRun, EvolvedSeeds
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_FAR = 4.0
-"""What is so many times as far below the best as half of all means are lies below the
-figure."""
 
-_FLAT, _STEEP = 0.02, 0.25
-"""If the best fitness climbs through less than the first share of the height, the
-figure begins so high that it climbs through the second."""
-
-
-def plot_fitness(metrics: Metrics, target: float | None = None) -> "Figure":
-    """Best, mean and best fitness so far in each generation, and the target.
+def plot_fitness(
+    metrics: Metrics | EvolvedSeeds, target: float | None = None
+) -> "Figure":
+    """Best, mean and best fitness so far in each generation, and the target; of several
+    seeds, the best so far of each, with their median and quartiles.
 
     Values that are much worse than the others lie below the figure, and so does the
     mean if nothing could be seen of the best ones otherwise; a note says so.
 
     **Arguments:**
 
-    - `metrics`: what `substrax.evolve` returned, a result, or records of generations.
+    - `metrics`: what `substrax.evolve` or `substrax.evolve_seeds` returned, a result,
+      or records of generations.
     - `target`: left out, that of the run.
     """
+    if isinstance(metrics, EvolvedSeeds):
+        known = metrics.runs[0].experiment.target
+        curves = [lines_of(run) for run in metrics.runs]
+        return plot_seeds(curves, known if target is None else target)
     if target is None and isinstance(metrics, EvolvedRun):
         target = metrics.experiment.target
     metrics = lines_of(metrics)
@@ -41,7 +42,7 @@ def plot_fitness(metrics: Metrics, target: float | None = None) -> "Figure":
         x = generations_on(axes, metrics)
         mean, best = column(metrics, "mean_fitness"), column(metrics, "best_fitness")
         ever = column(metrics, "best_ever")
-        low = lowest_shown(mean, best, ever)
+        low = lowest_shown(np.concatenate([mean, best]), mean, ever)
         is_cut = bool((mean < low).any() or (best < low).any())
         draw_line(axes, x, mean, "mean", FAINT, ls="--", lw=1.1, is_cut=is_cut)
         # Dots that are wider than the line: they are seen where both agree, too.
@@ -74,7 +75,7 @@ def plot_fitness(metrics: Metrics, target: float | None = None) -> "Figure":
         axes.set_ylabel("fitness")
         axes.margins(y=0.06)
         if is_cut:
-            _cut(axes, low)
+            cut_below(axes, low, np.stack([mean, best, ever]))
         figure.legend(
             loc="outside upper center",
             ncols=4,
@@ -83,41 +84,3 @@ def plot_fitness(metrics: Metrics, target: float | None = None) -> "Figure":
             handletextpad=0.4,
         )
         return figure
-
-
-def lowest_shown(mean: np.ndarray, best: np.ndarray, ever: np.ndarray) -> float:
-    """Where the figure begins: one very bad generation must not flatten the rest, nor
-    a mean that is always far below the best."""
-    values = np.concatenate([mean, best])
-    values = values[np.isfinite(values)]
-    if not np.isfinite(mean).any() or not np.isfinite(ever).any():
-        return -np.inf
-    top, low = np.nanmax(ever), values.min()
-    fence = top - _FAR * (top - np.nanmedian(mean))
-    if low < fence - 0.25 * (top - fence):
-        low = values[values >= fence].min()
-    climb = top - np.nanmin(ever[ever >= low])
-    if 0 < climb < _FLAT * (top - low):
-        low = top - climb / _STEEP
-    return float(low)
-
-
-def _cut(axes: "Axes", low: float) -> None:
-    """Ends the figure at a value, and says what lies below."""
-    drawn = np.stack([np.asarray(line.get_ydata(), float) for line in axes.lines[:3]])
-    top = max(np.nanmax(drawn), axes.dataLim.y1)
-    axes.set_ylim(low - 0.1 * (top - low), top + 0.06 * (top - low))
-    num = int((drawn < low).any(axis=0).sum())
-    words = "1 generation reaches" if num == 1 else f"{num} generations reach"
-    axes.text(
-        0.99,
-        0.02,
-        f"\N{DOWNWARDS ARROW} {words} below, to {np.nanmin(drawn):.3g}",
-        transform=axes.transAxes,
-        ha="right",
-        va="bottom",
-        fontsize=6,
-        color=FAINT,
-        bbox={"fc": "white", "ec": "none", "pad": 0.8, "alpha": 0.8},
-        zorder=4,
-    )

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..evolution import GenerationRecord, Result
 from ._style import BLUE, FAINT, INK, ORANGE, PAGE, new_figure, style
-from ._subject import EvolvedRun
+from ._subject import EvolvedRun, EvolvedSeeds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +22,11 @@ Lines = Sequence[Mapping[str, Any]]
 
 def lines_of(metrics: Metrics) -> Lines:
     """One mapping for each generation."""
+    if isinstance(metrics, EvolvedSeeds):
+        raise ValueError(
+            "this figure is drawn of one run, and these are several: give one of them, "
+            "runs[0], for example. plot_fitness draws all of them."
+        )
     if isinstance(metrics, EvolvedRun):
         metrics = metrics.result
     records = metrics.history if isinstance(metrics, Result) else metrics

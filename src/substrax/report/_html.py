@@ -2,6 +2,7 @@
 
 import base64
 import html
+import importlib.resources
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -160,11 +161,9 @@ def page(
     title: str,
     header: str,
     sections: Sequence[tuple[str, str, str]],
-    footer: str,
-    css: str,
-    js: str,
 ) -> str:
     """The whole document. A section is (id, title, content)."""
+    assets = importlib.resources.files("substrax") / "report" / "assets"
     tabs = "".join(
         f'<a id="tab-{name}" href="#{name}">{escape(label)}</a>'
         for name, label, _ in sections
@@ -176,11 +175,14 @@ def page(
     result = _SHELL
     for key, value in {
         "title": escape(title),
-        "css": css,
+        "css": (assets / "page.css").read_text("utf-8"),
         "header": header,
         "tabs": tabs,
-        "footer": footer,
-        "js": js,
+        "footer": paragraph(
+            "This page needs no network: everything is in it. Figures for a paper lie "
+            "beside it in the folder figures, as PNG (300 dpi) and SVG."
+        ),
+        "js": (assets / "page.js").read_text("utf-8"),
         # last, because a run's own text must not be searched for the marks above
         "sections": body,
     }.items():

@@ -1,7 +1,5 @@
 """The page: what is said about a run, and in which order."""
 
-import importlib.resources
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,7 @@ from ..evolution import GenerationRecord, diagnose
 from ..neat import Genome
 from ..network import Description, describe
 from ._data import data_section
-from ._figures import Picture
+from ._figures import Pictures
 from ._html import (
     card,
     code,
@@ -27,8 +25,6 @@ from ._html import (
 )
 from ._run import Run
 from ._subject import terminal_names
-
-Pictures = Sequence[tuple[Picture, Sequence[Path]]]
 
 _KEY_SETTINGS = (
     "problem.name",
@@ -47,7 +43,6 @@ _KEY_SETTINGS = (
 def make_page(run: Run, shown: Pictures, folder: Path) -> str:
     """The document for a run and its pictures, to be put into a folder."""
     description = None if run.best is None else describe(run.best.network)
-    assets = importlib.resources.files("substrax") / "report" / "assets"
     sections = [
         ("overview", "Overview", _overview(run, description, shown)),
         ("data", "Data", data_section(run, _some(shown, "data"))),
@@ -61,12 +56,6 @@ def make_page(run: Run, shown: Pictures, folder: Path) -> str:
         title=f"substrax: {run.name}",
         header=_header(run),
         sections=[section for section in sections if section[2]],
-        footer=paragraph(
-            "This page needs no network: everything is in it. Figures for a paper lie "
-            "beside it in the folder figures, as PNG (300 dpi) and SVG."
-        ),
-        css=(assets / "page.css").read_text("utf-8"),
-        js=(assets / "page.js").read_text("utf-8"),
     )
 
 

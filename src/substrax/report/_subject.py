@@ -1,5 +1,6 @@
 """What a figure is drawn of: a run, its result, or parts that somebody has at hand."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
@@ -12,6 +13,7 @@ from ..evolution import Best, Result
 from ..models import Model
 from ..neat import Genome
 from ..network import Networks
+from ..sweeps import SeedOutcome
 from ._names import named
 
 
@@ -23,6 +25,17 @@ class EvolvedRun(Protocol):
     def experiment(self) -> Experiment: ...
     @property
     def result(self) -> Result: ...
+    @property
+    def directory(self) -> Path | None: ...
+
+
+@runtime_checkable
+class EvolvedSeeds(Protocol):
+    """Runs as `substrax.evolve_seeds` returns them."""
+
+    @property
+    def runs(self) -> Sequence[EvolvedRun]: ...
+    def outcomes(self) -> list[SeedOutcome]: ...
     @property
     def directory(self) -> Path | None: ...
 

@@ -1,28 +1,32 @@
 """From a run to a report."""
 
+import functools
 import itertools
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from .._files import new_folder, refuse_links, write_atomically
 from ..decoders import AbstractDecoder
 from ..problems import AbstractProblem
-from ..runs import REPORT
+from ..runs import REPORT, read_seeds
 from ._data import data_pictures
-from ._figures import pictures
+from ._figures import Picture, Pictures, pictures
 from ._page import make_page
 from ._run import Run
+from ._seeds import Seeds
+from ._seeds_page import make_seeds_page, seeds_pictures
 from ._style import require_matplotlib, save_figure
-from ._subject import EvolvedRun
+from ._subject import EvolvedRun, EvolvedSeeds
 
 PAGE, MANIFEST = "index.html", "figures.json"
 
 
 def write_report(
-    run: EvolvedRun | str | os.PathLike[str],
+    run: EvolvedRun | EvolvedSeeds | str | os.PathLike[str],
     folder: str | os.PathLike[str] | None = None,
     *,
     decoder: AbstractDecoder | None = None,
@@ -38,6 +42,7 @@ def write_report(
     **Arguments:**
 
     - `run`: its directory (it may still be going on), or what `substrax.evolve`
+      returned; or the folder of several seeds, or what `substrax.evolve_seeds`
       returned.
     - `folder`: where to; left out, `report` in the directory of the run or, if it was
       not saved, a new folder of that name (or `report-2`, ...) where the program runs.
@@ -47,12 +52,41 @@ def write_report(
       `"page"`.
     """
     require_matplotlib()
-    about = (
-        Run.read(run, decoder, problem)
-        if isinstance(run, str | os.PathLike)
-        else Run.of(run)
-    )
-    place = _place(about, folder)
+    if isinstance(run, EvolvedSeeds):
+        return _write(_of_seeds(Seeds.of(run)), folder, on_step)
+    if isinstance(run, EvolvedRun):
+        return _write(_of_run(Run.of(run)), folder, on_step)
+    if read_seeds(run) is not None:
+        return _write(_of_seeds(Seeds.read(run)), folder, on_step)
+    return _write(_of_run(Run.read(run, decoder, problem)), folder, on_step)
+
+
+class _Report(NamedTuple):
+    """What is written."""
+
+    path: Path | None
+    """The directory of the run, if it was saved."""
+    pictures: Iterable[Picture]
+    page: Callable[[Pictures, Path], str]
+    """From pictures, and the folder of the report, to the page."""
+
+
+def _of_run(run: Run) -> _Report:
+    items = itertools.chain(pictures(run), data_pictures(run))
+    return _Report(run.path, items, functools.partial(make_page, run))
+
+
+def _of_seeds(seeds: Seeds) -> _Report:
+    page = functools.partial(make_seeds_page, seeds)
+    return _Report(seeds.path, seeds_pictures(seeds), page)
+
+
+def _write(
+    report: _Report,
+    folder: str | os.PathLike[str] | None,
+    on_step: Callable[[str], None] | None,
+) -> Path:
+    place = _place(report.path, folder)
     figures = place / "figures"
     refuse_links((place, figures, place / PAGE, place / MANIFEST))
     figures.mkdir(parents=True, exist_ok=True)
@@ -61,13 +95,13 @@ def write_report(
     if old is None:  # from here on the folder is known to be ours
         _list(place / MANIFEST, [])
     shown = []
-    for item in itertools.chain(pictures(about), data_pictures(about)):
+    for item in report.pictures:
         shown.append((item, save_figure(item.figure, figures / item.name)))
         if on_step is not None:
             on_step(item.name)
     path = place / PAGE
     # A reader who reloads meanwhile sees the old page or the new one.
-    write_atomically(path, make_page(about, shown, place))
+    write_atomically(path, report.page(shown, place))
     new = sorted(file.name for _, files in shown for file in files)
     _list(place / MANIFEST, new)
     # Only what the manifest lists was ours; other files in the folder are somebody's.
@@ -78,10 +112,10 @@ def write_report(
     return path
 
 
-def _place(run: Run, folder: str | os.PathLike[str] | None) -> Path:
+def _place(path: Path | None, folder: str | os.PathLike[str] | None) -> Path:
     """The folder for a report; nothing but an older report is written over there."""
     if folder is None:
-        return new_folder(Path(REPORT)) if run.path is None else run.path / REPORT
+        return new_folder(Path(REPORT)) if path is None else path / REPORT
     place = Path(folder)
     if place.suffix.lower() in (".html", ".htm"):
         raise ValueError(

@@ -13,6 +13,7 @@ from ._files import LOCK as LOCK
 from ._files import METRICS as METRICS
 from ._files import REPORT as REPORT
 from ._files import SCRATCH as SCRATCH
+from ._files import SEEDS as SEEDS
 from ._files import SUMMARY as SUMMARY
 from ._files import TENSORBOARD as TENSORBOARD
 from ._files import TRACKERS as TRACKERS
@@ -30,6 +31,9 @@ from ._record import finite_or_none as finite_or_none
 from ._seal import digest_of as digest_of
 from ._seal import sealed as sealed
 from ._seal import unsealed as unsealed
+from ._seeds import note_seeds as note_seeds
+from ._seeds import read_seeds as read_seeds
+from ._seeds import seed_folder as seed_folder
 from ._summary import is_complete as is_complete
 from ._summary import summary as summary
 from ._summary import summary_lines as summary_lines

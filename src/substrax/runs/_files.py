@@ -34,6 +34,8 @@ TRACKERS = "trackers.json"
 """What trackers need in order to continue."""
 TENSORBOARD = "tensorboard"
 """A folder: the logs for TensorBoard."""
+SEEDS = "seeds.json"
+"""Of a folder with several runs: their seeds."""
 FILES = (FACTS, CONFIG, METRICS, BEST, BEST_ARRAYS, DATA, SUMMARY, TRACKERS)
 """The files of a run, without its folders."""
 
@@ -50,6 +52,13 @@ class DamagedRunError(ValueError):
 def check_directory(path: Path) -> None:
     """Raises if it holds no run, or holds links where files should be."""
     if not (path / FACTS).is_file():
+        seeds = sorted(path.glob(f"seed*/{FACTS}")) if path.is_dir() else []
+        if seeds:
+            raise ValueError(
+                f"{path} holds the runs of several seeds: name one of them, such as "
+                f"{seeds[0].parent}. `substrax show`, `resume` and `report` take them "
+                "all."
+            )
         is_file = os.path.isfile(path)
         what = "is a file" if is_file else "does not exist"
         what = "holds no run" if path.is_dir() else what

@@ -123,6 +123,27 @@ def rate(successes: int, trials: int) -> Rate:
     return Rate(successes, trials, max(low, 0.0), min(high, 1.0))
 
 
+def quartiles(values: Sequence[float | int]) -> tuple[float, float, float]:
+    """The lower quartile, the median and the upper quartile; NaN without values.
+
+    Between two values, the line between them (type 7 of Hyndman & Fan 1996, as NumPy
+    has it); a value may be infinite.
+    """
+    ordered = sorted(map(float, values))
+    if not ordered:
+        return math.nan, math.nan, math.nan
+    low, middle, high = (_quantile(ordered, share) for share in (0.25, 0.5, 0.75))
+    return low, middle, high
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    below, rest = divmod(share * (len(ordered) - 1), 1.0)
+    value = ordered[int(below)]
+    if not rest or ordered[int(below) + 1] == value:
+        return value
+    return (1.0 - rest) * value + rest * ordered[int(below) + 1]
+
+
 def cliffs_delta(a: Sequence[float | int], b: Sequence[float | int]) -> float:
     """P(a > b) - P(a < b), from -1 to 1."""
     from scipy.stats import mannwhitneyu
