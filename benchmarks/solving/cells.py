@@ -160,7 +160,9 @@ CELLS: dict[str, Cell] = {
         "`generalisation` counts other starts, of 625, from which a network balances "
         "for 1,000 steps; NEAT's paper asks for 200 of a solution, which is not asked "
         "here. It is said to need about 33,000 evaluations with Gruau's fitness, and "
-        "3,600 with velocities; both figures are second-hand.",
+        "3,600 with velocities; both figures are second-hand. The rows with Gruau's "
+        "fitness are of a version that tested only the best network of a generation "
+        "to the end, as NEAT's experiments do; now all that last are tested.",
     ),
     "xor": Cell(
         "XOR",
