@@ -87,8 +87,7 @@ def look(
         if number == depth:
             break
         wanted = exists & goes_on(number, level)
-        count = 4 * wanted.sum(dtype=jnp.int32)
-        numbers.append(count)
+        numbers.append(4 * wanted.sum(dtype=jnp.int32))
         if number + 1 < num_eager:
             parent = jnp.arange(wanted.size, dtype=jnp.int32)
             is_parent = wanted

@@ -115,8 +115,8 @@ def _leaf_variances(view: View, is_divided) -> list[Float[Array, "quads 4"]]:
         if below is not None:
             parent = view.levels[number + 1].parent
             divided = level.exists & is_divided(number, level)
-            # Entries of `parent` that are none repeat quad 0, whose own comes first:
-            # what exists is written last.
+            # Entries of `parent` that are none name quad 0: they are left out, so that
+            # its own stay.
             is_real = view.levels[number + 1].exists.reshape(-1, 4)[:, 0]
             where = jnp.where(is_real, parent, mean.shape[0])
             spread = [
