@@ -154,15 +154,12 @@ CELLS: dict[str, Cell] = {
             ),
         ],
         ("generalisation",),
-        note="Runs that fail with Gruau's fitness have networks that shake: they last "
-        "1,000 steps, which is all that this fitness sees, and then fall. With the "
-        "number of steps as fitness they are followed further, and get better. "
+        note="Gruau's fitness sees the first 1,000 steps, and how little a cart shakes "
+        "in the last 100 of them; whoever lasts so long is tested to the end. "
         "`generalisation` counts other starts, of 625, from which a network balances "
         "for 1,000 steps; NEAT's paper asks for 200 of a solution, which is not asked "
         "here. It is said to need about 33,000 evaluations with Gruau's fitness, and "
-        "3,600 with velocities; both figures are second-hand. The rows with Gruau's "
-        "fitness are of a version that tested only the best network of a generation "
-        "to the end, as NEAT's experiments do; now all that last are tested.",
+        "3,600 with velocities; both figures are second-hand.",
     ),
     "xor": Cell(
         "XOR",
