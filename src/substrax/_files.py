@@ -33,6 +33,9 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     What is no ordinary file, such as a device or a pipe, is written to directly, and
     where a link leads to a file, that file is replaced and not the link.
     """
+    if not path.parent.is_dir():
+        why = "there is no such folder; make it first"
+        raise FileNotFoundError(errno.ENOENT, why, str(path.parent))
     try:
         if path.exists() and not path.is_file():
             with open(path, "wb") as file:

@@ -93,6 +93,23 @@ def test_bad_tables_are_told_in_a_sentence(tmp_path, change, settings, sentence)
         _ = Table(**{"path": str(path), **settings}).data
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1.5,red,pear\n2,green,apple\n", "first line of a CSV file must name its"),
+        ("size;kind\n1;pear\n", "must be separated by commas"),
+        ("size,kind\n1,red,pear\n", "names 2 columns. Name every column in the first"),
+        (",size,kind\n0,1,pear\n", r"column 1 of .* has no name\..*index=False"),
+    ],
+    ids=["none", "semicolons", "short", "unnamed"],
+)
+def test_a_wrong_header_is_told_in_a_sentence(tmp_path, text, sentence):
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=sentence):
+        _ = Table(str(path), target_column="label").data
+
+
 @pytest.mark.parametrize("huge", ["1e400", "-1e400", "1e19"])
 def test_numbers_beyond_whole_ones_are_no_labels(tmp_path, huge):
     path = tmp_path / "data.csv"

@@ -121,7 +121,7 @@ def test_a_run_from_python_shows_names_too(tmp_path: Path):
 
 @pytest.mark.slow
 def test_inputs_of_a_substrate_can_be_looked_up(tmp_path: Path, csv: str):
-    """Its figures number them; the table of columns says which they are."""
+    """Its figures call them by their names, and the table of columns numbers them."""
     options: dict[str, Any] = {"population": 8, "generations": 1, "depth": 1}
     run = sx.evolve(
         Table(csv, missing="drop"), directory=tmp_path / "run", method="emr", **options
@@ -129,6 +129,9 @@ def test_inputs_of_a_substrate_can_be_looked_up(tmp_path: Path, csv: str):
     content = Page(run.report())
     assert content.parts[1] == "data"
     assert "colour1 to 2green, red" in content.text
+    for figure in ("fields", "grid"):
+        drawn = (tmp_path / f"run/report/figures/{figure}.svg").read_text()
+        assert "from colour=red" in drawn
 
 
 def test_confusion_by_hand():

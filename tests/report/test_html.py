@@ -61,3 +61,9 @@ def test_what_looks_like_html_is_text(tmp_path: Path, make) -> None:
     assert "b" not in found.tags
     assert HOSTILE in found.text or HOSTILE in found.values
     assert all(HOSTILE in value or "<" not in value for value in found.values)
+
+
+def test_only_numbers_are_aligned_as_numbers():
+    table = _html.numbers(["node", "bias"], [["a", "0.5"]], "", num_texts=1)
+    assert '<th scope="col">node</th><th scope="col" class="number">bias</th>' in table
+    assert '<td>a</td><td class="number">0.5</td>' in table

@@ -78,10 +78,11 @@ def test_a_run_gives_what_its_parts_give(runs):
     run = runs["emr"]
     decoder, genome = run.experiment.build().decoder, run.best_genome
     network = run.result.best_network
+    names: Any = {"input_names": ["in0", "in1", "bias"], "output_names": ["out0"]}
     pairs = [
-        (plot_fields(run), plot_fields(decoder, genome)),
-        (plot_fields(run, genome), plot_fields(decoder, genome)),
-        (plot_grid(run), plot_grid(decoder, genome, network)),
+        (plot_fields(run), plot_fields(decoder, genome, **names)),
+        (plot_fields(run, genome), plot_fields(decoder, genome, **names)),
+        (plot_grid(run), plot_grid(decoder, genome, network, **names)),
         (plot_substrate(run), plot_substrate(network)),
         (plot_best(run), plot_best(network, genome, decoder)),
         (plot_link_classes(run), plot_link_classes(network)),

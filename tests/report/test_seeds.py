@@ -107,3 +107,14 @@ def test_runs_that_were_saved_have_their_report_beside_them(tmp_path: Path):
     sx.report.write_report(tmp_path / "x")  # from their files
     again = (tmp_path / "x" / "report" / "figures" / "fitness.svg").read_bytes()
     assert again == written
+
+
+def test_the_page_of_several_seeds_says_how_single_pages_are_written(tmp_path: Path):
+    runs = sx.evolve_seeds("xor", seeds=2, directory=tmp_path / "x", **SMALL)
+    before = Page(runs.report()).text
+    assert "substrax report seed0" in before and "`" not in before
+    runs[0].report()
+    some = Page(runs.report()).text
+    assert "Pages about single runs: seed0" in some and "report seed1" in some
+    runs[1].report()
+    assert "substrax report seed" not in Page(runs.report()).text

@@ -81,7 +81,8 @@ def _checked(path: str | Path) -> Path:
         raise ValueError(f"there is no file {brief(path)}.")
     if path.suffix.lower() not in (".csv", ".parquet", ".pq"):
         raise ValueError(
-            f"{path.name} is neither a .csv nor a .parquet file, by its name."
+            f"{path.name} is neither a .csv nor a .parquet file, by its name. Save it "
+            "as one of them."
         )
     return path
 
@@ -93,15 +94,27 @@ def _check_names(path: Path, names: list[str], wanted: Collection[str]) -> None:
         raise ValueError(f"{path} has two columns named {shown(twice[0])}; rename one.")
     for name in wanted:
         if name not in names:
-            hint = suggest(name, names)
-            listed = ", ".join(brief(name, 60) for name in names[:12]) + (
-                ", ..." if len(names) > 12 else ""
-            )
-            if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-                hint = " (fields of a CSV file must be separated by commas)"
-            raise ValueError(
-                f"{path} has no column {shown(name)}{hint}. It has: {listed}."
-            )
+            raise ValueError(no_column(path, name, names))
+
+
+def no_column(path: str | Path, name: str, names: list[str]) -> str:
+    """The sentence about a column that is not among those of a file."""
+    hint = suggest(name, names)
+    listed = ", ".join(brief(name, 60) for name in names[:12])
+    listed += ", ..." if len(names) > 12 else ""
+    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
+        hint = " (fields of a CSV file must be separated by commas)"
+    elif not hint and any(_is_number(name) for name in names):
+        hint = " (the first line of a CSV file must name its columns)"
+    return f"{path} has no column {shown(name)}{hint}. It has: {listed}."
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_csv(
@@ -137,6 +150,11 @@ def _csv_rows(path: Path, wanted: Collection[str]) -> tuple[list[str], list[list
         names = [name.strip() for name in next(reader, [])]
         if not names:
             raise ValueError(f"{path} is empty; its first line must name the columns.")
+        if "" in names and len(names) > 1:
+            raise ValueError(
+                f"column {names.index('') + 1} of {path} has no name. Name it in the "
+                "first line, or leave it out (pandas: to_csv(..., index=False))."
+            )
         _check_names(path, names, wanted)
         rows = []
         for row in reader:
@@ -145,7 +163,8 @@ def _csv_rows(path: Path, wanted: Collection[str]) -> tuple[list[str], list[list
             if len(row) != len(names):
                 raise ValueError(
                     f"line {reader.line_num} of {path} has {len(row)} fields, but the "
-                    f"header names {len(names)} columns."
+                    f"header names {len(names)} columns. Name every column in the "
+                    "first line, and quote fields that hold a comma."
                 )
             rows.append(row)
     return names, rows

@@ -1,5 +1,6 @@
 """The CPPN as a pattern: weights over the plane seen from inputs and outputs."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from ._style import (
     style,
     weight_colours,
 )
-from ._subject import EvolvedRun, decoder_of, genome_of
+from ._subject import EvolvedRun, decoder_of, genome_of, panel_names_of
 from ._view import CPPNView, some_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def plot_fields(
     genome: Genome | None = None,
     *,
     max_panels: int = MAX_PANELS,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
 ) -> "Figure":
     """Weights of links from each input to the plane, and from it to each output.
 
@@ -50,6 +53,7 @@ def plot_fields(
 
     - `run`: what `substrax.evolve` returned, or a decoder.
     - `genome`: the CPPN (without a leading axis); left out, the best one of the run.
+    - `input_names`, `output_names`: left out, those that a run knows, or numbers.
     """
     view = CPPNView.of(decoder_of(run), genome_of(run, genome))
     if view is None:
@@ -58,9 +62,10 @@ def plot_fields(
             "network. Use plot_genome."
         )
     inputs, outputs = shown_terminals(view.layout, max_panels)
+    sources, targets = panel_names_of(run, view.layout, input_names, output_names)
     panels = [
-        *((f"from input {k}", view.layout.inputs[k], True) for k in inputs),
-        *((f"to output {k}", view.layout.outputs[k], False) for k in outputs),
+        *((f"from {sources[k]}", view.layout.inputs[k], True) for k in inputs),
+        *((f"to {targets[k]}", view.layout.outputs[k], False) for k in outputs),
     ]
     fields = [
         view.field(point, outgoing=outgoing, resolution=_RESOLUTION)

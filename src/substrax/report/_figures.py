@@ -18,7 +18,7 @@ from ._grid import MAX_LEVELS, MAX_SOURCES, plot_grid
 from ._history import plot_growth
 from ._run import Run
 from ._species import has_species, plot_species
-from ._subject import is_placed, terminal_names
+from ._subject import is_placed, panel_names, terminal_names
 from ._substrate import (
     MAX_DRAWN_LINKS,
     link_masks,
@@ -126,7 +126,10 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
     genome = best.genome
     enabled = int(np.asarray(genome.link_enabled).sum())
     disabled = int(genome.num_links) - enabled
-    left_out = f" {disabled} disabled links are left out." if disabled else ""
+    left_out = ""
+    if disabled:
+        words = "link is" if disabled == 1 else "links are"
+        left_out = f" {disabled} disabled {words} left out."
     yield Picture(
         "genome",
         "cppn",
@@ -139,6 +142,7 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
         plot_genome(genome, input_names=inputs, output_names=outputs),
     )
     if isinstance(decoder, Discovered | HyperNEAT):
+        sources, targets = panel_names(run.preparation, _layout(decoder))
         yield Picture(
             "fields",
             "cppn",
@@ -154,9 +158,10 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
             )
             + _chosen(decoder, len(shown_terminals(_layout(decoder), MAX_PANELS)[0])),
             "Maps of the weight over the plane, one for each input or output shown.",
-            plot_fields(decoder, genome),
+            plot_fields(decoder, genome, input_names=sources, output_names=targets),
         )
     if isinstance(decoder, Discovered):
+        sources, targets = panel_names(run.preparation, _layout(decoder))
         num_levels = min(decoder.rule.depth + 1, MAX_LEVELS)
         yield Picture(
             "grid",
@@ -169,7 +174,13 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
             + _deeper(decoder.rule.depth),
             f"Grid of {num_levels} levels for some inputs and for all of "
             "them together, with the number of active cells under each panel.",
-            plot_grid(decoder, genome, best.network),
+            plot_grid(
+                decoder,
+                genome,
+                best.network,
+                input_names=sources,
+                output_names=targets,
+            ),
         )
 
 

@@ -1,5 +1,6 @@
 """The multi-resolution grid: which cells of each level were active."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,13 @@ from ._style import (
     style,
     weight_colours,
 )
-from ._subject import EvolvedRun, decoder_of, genome_of, network_of
+from ._subject import (
+    EvolvedRun,
+    decoder_of,
+    genome_of,
+    network_of,
+    panel_names_of,
+)
 from ._view import CPPNView, some_of
 
 if TYPE_CHECKING:
@@ -40,6 +47,8 @@ def plot_grid(
     network: Networks | None = None,
     *,
     max_sources: int = MAX_SOURCES,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
 ) -> "Figure":
     """Active cells level by level: seen from inputs, and from all inputs together.
 
@@ -53,6 +62,7 @@ def plot_grid(
     - `run`: what `substrax.evolve` returned, or a decoder.
     - `genome`, `network`: the CPPN (without a leading axis) and its network; left out,
       the best ones of the run.
+    - `input_names`, `output_names`: left out, those that a run knows, or numbers.
     """
     if genome is None and network is None and isinstance(run, EvolvedRun):
         network = network_of(run)
@@ -68,15 +78,16 @@ def plot_grid(
             "substrate says. Use plot_substrate for the network, plot_fields for the "
             "pattern of the CPPN."
         )
+    sources, targets = panel_names_of(run, view.layout, input_names, output_names)
     # All of them, also those without a row: the last row counts them together.
     from_inputs = [view.cells(p, outgoing=True) for p in view.layout.inputs]
     rows = [
-        (f"from input {k}", from_inputs[k], view.layout.inputs[k])
+        (f"from {sources[k]}", from_inputs[k], view.layout.inputs[k])
         for k in some_of(len(from_inputs), max_sources)
     ]
     if view.rule.explores_outputs:
         point = view.layout.outputs[0]
-        rows.append(("to output 0", view.cells(point, outgoing=False), point))
+        rows.append((f"to {targets[0]}", view.cells(point, outgoing=False), point))
     num_levels = min(view.rule.depth + 1, MAX_LEVELS)
     hidden = np.zeros((0, 2))
     if network is not None:

@@ -53,7 +53,9 @@ def generations_on(axes: "Axes", metrics: Lines) -> np.ndarray:
             "for at least one."
         )
     generation = column(metrics, "generation")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+    axes.xaxis.set_major_locator(
+        MaxNLocator(integer=True, nbins=6, steps=[1, 2, 5, 10])
+    )
     low, high = generation[0], generation[-1]
     if low == high:
         # An axis of no length cannot be drawn.

@@ -48,12 +48,23 @@ def pairs(rows: Iterable[tuple[str, object]], caption: str = "") -> str:
     return f"<table>{head}<tbody>{body}</tbody></table>"
 
 
-def numbers(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str) -> str:
-    """A table of numbers."""
-    columns = "".join(f'<th scope="col" class="number">{escape(h)}</th>' for h in head)
+def numbers(
+    head: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    caption: str,
+    *,
+    num_texts: int = 0,
+) -> str:
+    """A table of numbers, in which the first columns may be texts."""
+    kind = lambda k: "" if k < num_texts else ' class="number"'
+    columns = "".join(
+        f'<th scope="col"{kind(k)}>{escape(h)}</th>' for k, h in enumerate(head)
+    )
     head_line = f"<caption>{escape(caption)}</caption>" if caption else ""
     body = "".join(
-        "<tr>" + "".join(f'<td class="number">{escape(v)}</td>' for v in row) + "</tr>"
+        "<tr>"
+        + "".join(f"<td{kind(k)}>{escape(v)}</td>" for k, v in enumerate(row))
+        + "</tr>"
         for row in rows
     )
     return (
@@ -92,6 +103,11 @@ def named_rows(
 
 def code(text: str) -> str:
     return f'<pre tabindex="0"><code>{escape(text)}</code></pre>'
+
+
+def folded(title: str, content: str) -> str:
+    """Shown when the reader asks for it."""
+    return f"<details><summary>{escape(title)}</summary>{content}</details>"
 
 
 def card(title: str, content: str) -> str:

@@ -16,6 +16,7 @@ from ._html import (
     columns,
     escape,
     facts,
+    folded,
     note,
     numbers,
     page,
@@ -88,7 +89,8 @@ def _decoder_name(run: Run) -> str:
 
 
 def _overview(run: Run, description: Description | None, shown: Pictures) -> str:
-    seconds = f"{run.compile_seconds:.1f} s of it compiling"
+    compiling = f"{run.compile_seconds:.1f} s of it compiling"
+    seconds = compiling if run.compile_seconds >= 0.05 else ""
     boxes = [
         ("Generations", str(len(run.metrics)), run.reason),
         ("Time", f"{run.seconds:.1f} s", seconds),
@@ -99,11 +101,11 @@ def _overview(run: Run, description: Description | None, shown: Pictures) -> str
         text = "no evaluation succeeded, so there is no best network to show."
         parts.append(note("Nothing found:", text))
     else:
-        target = "" if run.target is None else f"target {run.target:g}"
-        found = f"found in generation {run.best.generation}"
+        target = "" if run.target is None else f"target {run.target:g}, "
+        found = f"{target}found in generation {run.best.generation}"
         boxes = [
-            ("Best fitness", f"{run.best.fitness:z.6g}", target),
-            ("Hidden nodes", str(description.num_hidden), found),
+            ("Best fitness", f"{run.best.fitness:z.6g}", found),
+            ("Hidden nodes", str(description.num_hidden), ""),
             ("Links", str(description.num_links), _depth(description)),
             *boxes,
         ]
@@ -168,7 +170,7 @@ def _evolution(run: Run, shown: Pictures) -> str:
     rows: list[tuple[str, object]] = [
         ("generations", len(run.metrics)),
         ("population", population or "unknown"),
-        ("networks evaluated", population * len(run.metrics) or "unknown"),
+        ("networks evaluated", _evaluated(population * len(run.metrics))),
         ("of these from the cache", _known(run, population)),
         ("seconds", f"{run.seconds:.2f}, compiling {run.compile_seconds:.2f}"),
         ("seconds per generation", f"{steady:.3f} without compiling"),
@@ -183,10 +185,14 @@ def _evolution(run: Run, shown: Pictures) -> str:
     return "".join(parts) + columns([species, card("In numbers", pairs(rows)), *others])
 
 
+def _evaluated(num: int) -> str:
+    return f"{num:,}" if num else "unknown"
+
+
 def _known(run: Run, population: int) -> str:
     """How many networks did not have to be built, in all."""
     share = run.num_cached / max(1, population * len(run.metrics))
-    return f"{run.num_cached} ({share:.0%}), not built again"
+    return f"{run.num_cached:,} ({share:.0%}), not built again"
 
 
 def _change(first: dict[str, Any], last: dict[str, Any], name: str) -> str:
@@ -239,7 +245,7 @@ def _genes(genome: Genome, names: list[str], num_inputs: int) -> str:
         if there and int(i) >= num_inputs
     ]
     links = [
-        (name(int(s)), name(int(t)), f"{float(w):.4f}", "on" if on else "off")
+        (name(int(s)), name(int(t)), f"{float(w):.4f}", "yes" if on else "no")
         for s, t, w, on, there in zip(
             genome.link_source,
             genome.link_target,
@@ -256,11 +262,11 @@ def _genes(genome: Genome, names: list[str], num_inputs: int) -> str:
             ("node", "activation", "bias"),
             nodes,
         ),
-        (f"{len(links)} links", ("from", "to", "weight", "switch"), links),
+        (f"{len(links)} links", ("from", "to", "weight", "enabled"), links),
     )
     return "".join(
         f"<details{' open' if len(rows) <= 10 else ''}><summary>{title}</summary>"
-        f"{numbers(head, rows, '')}</details>"
+        f"{numbers(head, rows, '', num_texts=2)}</details>"
         for title, head, rows in tables
     )
 
@@ -330,8 +336,7 @@ def _again(run: Run) -> str:
             "This run was started from Python: call evolve() again with this seed."
         )
     if run.config_text:
-        text += "<details><summary>config.toml: all settings</summary>"
-        text += code(run.config_text) + "</details>"
+        text += folded("config.toml: all settings", code(run.config_text))
     return text
 
 

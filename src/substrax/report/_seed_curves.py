@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def plot_seeds(curves: Sequence[Lines], target: float | None = None) -> "Figure":
     """The best fitness so far of each run as a thin line, with their median and the
-    range between the quartiles. A run that has ended counts on with what it had.
+    range between the quartiles. A run that has ended keeps its last value.
 
     **Arguments:**
 

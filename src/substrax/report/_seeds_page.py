@@ -12,6 +12,7 @@ from ._html import (
     columns,
     escape,
     facts,
+    folded,
     named_rows,
     page,
     paragraph,
@@ -35,7 +36,7 @@ def seeds_pictures(seeds: Seeds) -> Iterator[Picture]:
         "Best fitness over generations",
         "The best fitness so far of each seed (thin, with a dot where a run ended "
         "before the longest one), the median of all seeds, and the range between their "
-        f"quartiles. A run that has ended counts on with what it had.{target}",
+        f"quartiles. A run that has ended keeps its last value.{target}",
         f"Line chart with a line for each of {len(seeds.outcomes)} seeds. The median "
         f"of the best fitness ends at {median}, the quartiles at {low} and {high}."
         f"{target}",
@@ -69,7 +70,10 @@ def _boxes(seeds: Seeds) -> str:
         )
         return title, middle, f"median; quartiles {low} and {high}"
 
-    boxes = [box("Best fitness", "best_fitness"), box("Seconds", "seconds")]
+    boxes = [
+        box("Best fitness", "best_fitness"),
+        box("Seconds, compiling included", "seconds"),
+    ]
     if found["solved"]:
         boxes.insert(1, box("Generations to a solution", "generations_if_solved"))
     if seeds.target is not None:
@@ -82,28 +86,30 @@ def _boxes(seeds: Seeds) -> str:
 def _table(seeds: Seeds) -> str:
     table = seeds_table(seeds.outcomes)
     corner, *head = table.columns
-    rows = [(cell(row[0]), [cell(value) for value in row[1:]]) for row in table.rows]
+    rows = [
+        (cell(seed), [*map(cell, values), f"{seconds:,.2f}"])
+        for seed, *values, seconds in table.rows
+    ]
     return card("Seeds", named_rows(corner, head, rows))
 
 
 def _runs(seeds: Seeds, folder: Path) -> str:
-    text = paragraph(
-        "All settings of the first run; the others differ in their seeds."
-    ) + code(seeds.config_text)
+    text = paragraph("The runs differ in their seeds alone.")
+    text += folded("All settings of the first run", code(seeds.config_text))
     path = seeds.path
     if path is None or folder.resolve().parent != path.resolve():
-        return card("Settings", text)
+        return columns([card("Settings", text)])
     names = [seed_folder(outcome.seed) for outcome in seeds.outcomes]
     pages = {name: f"{name}/{REPORT}/index.html" for name in names}
-    links = "".join(
-        f'<a href="../{place}">{name}</a>'
-        for name, place in pages.items()
-        if (path / place).is_file()
-    )
+    written = [name for name in names if (path / pages[name]).is_file()]
+    links = "".join(f'<a href="../{pages[name]}">{name}</a>' for name in written)
     single = paragraph(
-        "Each run has a directory of its own beside this report, named after its seed. "
-        f"`substrax report {path.name}/{names[0]}` writes its page."
+        "Each run has a directory of its own beside this report, named after its seed."
     )
     if links:
         single += f'<p class="files">Pages about single runs: {links}</p>'
-    return card("Single runs", single) + card("Settings", text)
+    missing = [name for name in names if name not in written]
+    if missing:
+        single += paragraph("In the directory of these runs, this writes a page:")
+        single += code(f"substrax report {missing[0]}")
+    return columns([card("Single runs", single), card("Settings", text)])

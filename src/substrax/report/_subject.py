@@ -13,8 +13,10 @@ from ..evolution import Best, Result
 from ..models import Model
 from ..neat import Genome
 from ..network import Networks
+from ..problems import Preparation
+from ..substrate import Layout
 from ..sweeps import SeedOutcome
-from ._names import named
+from ._names import fitted, named
 
 
 @runtime_checkable
@@ -95,6 +97,42 @@ def names_of(given: Result | EvolvedRun) -> tuple[list[str], list[str]]:
             "output_names."
         )
     return terminal_names(Direct(network.num_inputs, network.num_outputs))
+
+
+_PANEL_WIDTH = 15
+"""Letters of a name that fit above a panel, or beside it."""
+
+
+def panel_names(
+    preparation: Preparation, layout: Layout
+) -> tuple[list[str], list[str]]:
+    """What the inputs and outputs of networks are called above panels."""
+    return (
+        [_panel(n) for n in preparation.input_names(len(layout.inputs))],
+        [_panel(n) for n in preparation.output_names(len(layout.outputs))],
+    )
+
+
+def _panel(name: str) -> str:
+    return fitted(name, 1, _PANEL_WIDTH)
+
+
+def panel_names_of(
+    given: AbstractDecoder | EvolvedRun,
+    layout: Layout,
+    input_names: Sequence[str] | None,
+    output_names: Sequence[str] | None,
+) -> tuple[Sequence[str], Sequence[str]]:
+    """The names that were given, else those that a run knows, else numbers."""
+    inputs = [f"input {k}" for k in range(len(layout.inputs))]
+    outputs = [f"output {k}" for k in range(len(layout.outputs))]
+    if isinstance(given, EvolvedRun):
+        preparation = given.experiment.build().problem.preparation
+        inputs, outputs = panel_names(preparation, layout)
+    return (
+        inputs if input_names is None else input_names,
+        outputs if output_names is None else output_names,
+    )
 
 
 def is_placed(network: Networks) -> bool:
