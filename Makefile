@@ -53,7 +53,7 @@ $(VENV)/.created:
 
 # What builds the engine; in .venv, so that a change compiles only what it touches.
 $(STAMP)-build: pyproject.toml $(VENV)/.created
-	@$(PIP_INSTALL) cmake nanobind ninja scikit-build-core
+	@$(PIP_INSTALL) cmake jaxlib nanobind ninja scikit-build-core
 	@touch $@
 
 # One stamp per set of extras, so that the demo does not wait for the linters.

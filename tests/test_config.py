@@ -186,6 +186,7 @@ def test_the_seed_is_that_of_the_run_unless_said_in_full():
         ({"neat.weight.perturb_rate": 3}, r"\[neat\] .*perturb_rate is a probability"),
         ({"population": 0}, "population_size is 0"),
         ({"num_bits": 3}, "no setting 'num_bits'"),
+        ({"problem.colour": 3}, r"no setting 'problem\.colour'\. "),
     ],
 )
 def test_a_mistake_is_named_with_what_was_perhaps_meant(changes, message):

@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "engine.hpp"
+#include "jax_calls.hpp"
 
 #ifdef _M_X64
 #include <immintrin.h>
@@ -244,9 +246,14 @@ void advance_python(const HeldNetworks<T>& networks, Array<const T, 3> inputs, i
   raise_refusal(refusal, workers, refuse);
 }
 
+// A function as JAX wants it, or None where there is none.
+nb::object as_handler(void* function) {
+  return function ? nb::object(nb::capsule(function)) : nb::none();
+}
+
 // What exists for float and for double, under the same names.
 template <class T>
-void bind(nb::module_& m, const char* programs_name, const char* networks_name) {
+void bind(nb::module_& m, const char* programs_name, const char* networks_name, const char* readied_name) {
   nb::class_<HeldPrograms<T>>(m, programs_name)
       .def_static("hold", &hold_programs<T>, "activation"_a.noconvert(), "bias"_a.noconvert(), "source"_a.noconvert(),
                   "weight"_a.noconvert(), "first_row"_a.noconvert(), "num_rows"_a.noconvert(),
@@ -268,6 +275,16 @@ void bind(nb::module_& m, const char* programs_name, const char* networks_name) 
           "node_activation"_a.noconvert(), "node_rank"_a.noconvert(), "node_bias"_a.noconvert(),
           "link_source"_a.noconvert(), "link_target"_a.noconvert(), "link_weight"_a.noconvert(), "is_neat_python"_a,
           "is_acyclic"_a, "is_on_disk"_a);
+  nb::class_<Registration<T>>(m, readied_name)
+      .def_static(
+          "ready",
+          [](const HeldNetworks<T>& networks, int steps) {
+            return std::make_unique<Registration<T>>(std::make_shared<const Readied<T>>(networks.networks, steps));
+          },
+          "networks"_a, "steps"_a)
+      .def_prop_ro("number", &Registration<T>::number)
+      .def_static("settle_handler", [] { return as_handler(settle_handler<T>()); })
+      .def_static("advance_handler", [] { return as_handler(advance_handler<T>()); });
   const auto def_discover = [&](auto function) {
     m.def("discover", function, "programs"_a, "layout"_a, "rule"_a, "settings"_a, "memory"_a, "num_threads"_a,
           "open_scratch"_a, "on_progress"_a.none(), "refuse"_a);
@@ -361,6 +378,6 @@ NB_MODULE(SUBSTRAX_MODULE, m) {
           },
           nb::kw_only(), "is_deadzone"_a, "max_weight"_a, "hidden_activation"_a, "output_activation"_a,
           "silences_unfed"_a, "depth"_a, "memory_budget"_a);
-  bind<float>(m, "ProgramsFloat", "NetworksFloat");
-  bind<double>(m, "ProgramsDouble", "NetworksDouble");
+  bind<float>(m, "ProgramsFloat", "NetworksFloat", "ReadiedFloat");
+  bind<double>(m, "ProgramsDouble", "NetworksDouble", "ReadiedDouble");
 }

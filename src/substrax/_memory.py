@@ -87,14 +87,6 @@ def free_memory() -> int:
     return 4 << 30
 
 
-def aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Zeros that begin where XLA wants its arguments to, which spares it a copy."""
-    num_bytes = int(np.prod(shape)) * dtype.itemsize
-    raw = np.zeros(num_bytes + 64, np.uint8)
-    offset = -raw.ctypes.data % 64
-    return raw[offset : offset + num_bytes].view(dtype).reshape(shape)
-
-
 def _group_memory() -> int:
     folder = Path("/sys/fs/cgroup")
     with contextlib.suppress(OSError, ValueError):

@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike
 
 from ._memory import scratch_error, show_bytes
 
-_logger = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 PLAIN, FAST = "substrax._engine", "substrax._engine_fma"
 
@@ -105,7 +105,7 @@ def _what_helps() -> str:
 
 @functools.cache
 def _warn_once(sentence: str) -> None:
-    _logger.warning(sentence)
+    logger.warning(sentence)
 
 
 # Kinds of refusals, as in src/native/refusal.hpp.

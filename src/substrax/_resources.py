@@ -49,7 +49,10 @@ class Resources:
     - `scratch`: the folder for what exceeds the memory; None takes the system's folder
       for temporary files.
     - `engine`: `native` (C++, for CPUs), `device` (JAX, for accelerators), or `auto`,
-      which is native where JAX runs on a CPU and the engine was built.
+      which is native where JAX runs on a CPU and the engine was built, unless `devices`
+      are asked for.
+    - `devices`: over how many devices engine `device` spreads a population; None takes
+      all that JAX has.
     - `on_progress`: called some times a second while a discovery takes long.
     """
 
@@ -57,6 +60,7 @@ class Resources:
     threads: int | None = None
     scratch: Path | None = None
     engine: str = AUTO
+    devices: int | None = None
     on_progress: Callable[[Progress], None] | None = None
 
     def __post_init__(self) -> None:
@@ -79,6 +83,20 @@ class Resources:
             raise ValueError(
                 f"on_progress is {shown(self.on_progress)}; give a function, or None."
             )
+        if self.devices is not None and (
+            isinstance(self.devices, bool)
+            or not isinstance(self.devices, int)
+            or self.devices < 1
+        ):
+            raise ValueError(
+                f"devices is {shown(self.devices)}; give a whole number of at least 1, "
+                "or None for all."
+            )
+        if self.devices is not None and self.engine == "native":
+            raise ValueError(
+                "devices are for engine device; engine native has threads. Leave one "
+                "of the two settings out."
+            )
         if self.engine not in ENGINES:
             raise ValueError(
                 f"unknown engine {shown(self.engine)}: use one of {', '.join(ENGINES)}."
@@ -93,14 +111,27 @@ class Resources:
     def num_threads(self) -> int:
         return num_cores() if self.threads is None else self.threads
 
+    def on_devices(self) -> "Resources":
+        """The same, with engine `device`."""
+        return dataclasses.replace(self, engine="device")
+
     @property
     def native(self) -> _native.Engine | None:
         """The native engine, if it is the one to use."""
-        if self.engine == "device":
+        if self.engine == "device" or self.devices is not None:
             return None
         if self.engine == "native":
             return _native.required()
         return _automatic()
+
+    @property
+    def engine_name(self) -> str:
+        """What does the work: `native`, or `device` and its kind."""
+        if self.native is not None:
+            return "native"
+        import jax  # here, as it takes seconds
+
+        return f"device {jax.default_backend()}"
 
     def open_scratch(self) -> int:
         """The descriptor of a new file without a name, for what exceeds the memory."""

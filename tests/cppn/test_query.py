@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from substrax import Resources
 from substrax.cppn import DIALECTS, QueryEngine, activation_id, compile_programs
-from substrax.cppn._kernel import BLOCK_SIZES
+from tests.compilations import counted_compilations
 from tests.cppns import compile_cppns, random_cppn
 from tests.reference.cppn import evaluate
 
@@ -76,18 +76,21 @@ def test_float32_error_of_long_chains_stays_at_the_conditioning_of_the_function(
     assert error.max() < 1e-5
 
 
+@pytest.mark.parametrize("name", ["native", "device"])
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), num_hidden=st.integers(0, 12))
-def test_a_value_does_not_depend_on_the_batch_it_came_in(seed, num_hidden):
-    """Whole = one by one = shuffled = side by side, to the bit."""
+def test_a_value_does_not_depend_on_the_batch_it_came_in(name, seed, num_hidden):
+    """Whole = one by one = shuffled, to the bit."""
+    resources = Resources(engine=name)
     rng = np.random.default_rng(seed)
     cppns = [
         random_cppn(rng, int(h), EVERY) for h in rng.integers(0, num_hidden + 1, 4)
     ]
     names = {"activations": EVERY}
-    engine = QueryEngine(compile_cppns(cppns, "neat-python", **names))
-    # Runs of every length class: below the smallest block, each size, whole plus some.
-    counts = np.array([1, 17, BLOCK_SIZES[1] + 50, 2 * BLOCK_SIZES[0] + 600])
+    programs = compile_cppns(cppns, "neat-python", **names)
+    engine = QueryEngine(programs, resources=resources)
+    # Less than a block, a block, and several of them with a part of one.
+    counts = np.array([1, 17, 256, 2 * 1024 + 600])
     genome = np.repeat(np.arange(4), counts)
     _, source, target = random_queries(rng, 4, genome.size)
     whole = engine.query(genome, source, target)
@@ -100,12 +103,10 @@ def test_a_value_does_not_depend_on_the_batch_it_came_in(seed, num_hidden):
     np.testing.assert_array_equal(
         engine.query(genome[few], source[few], target[few]), whole[few]
     )
-    together = QueryEngine(engine.programs, vectorised=True)
-    np.testing.assert_array_equal(together.query(genome, source, target), whole)
-
     # Alone in the population, or behind larger neighbours: the same values.
     for g in range(4):
-        alone = QueryEngine(compile_cppns([cppns[g]], "neat-python", **names))
+        programs = compile_cppns([cppns[g]], "neat-python", **names)
+        alone = QueryEngine(programs, resources=resources)
         mine = genome == g
         np.testing.assert_array_equal(
             alone.query(0, source[mine], target[mine]), whole[mine]
@@ -173,21 +174,18 @@ def test_only_nodes_on_a_path_to_an_output_are_evaluated():
 
 
 def test_no_compilation_for_batches_of_other_sizes():
-    from substrax.cppn._kernel import run_queries
-
     rng = np.random.default_rng(6)
     cppns = [random_cppn(rng, 2) for _ in range(50)]
-    engine = QueryEngine(compile_cppns(cppns, "plain"))
-    for num in (500, 50_000):
-        engine.query(*random_queries(rng, 50, num))
-    before = run_queries._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
-    for num in (1, 30, 700, 4000, 5000, 100_000, 140_000, 300_000):
-        engine.query(*random_queries(rng, 50, num))
-    other = [random_cppn(rng, 3) for _ in range(60)]
-    engine = QueryEngine(compile_cppns(other, "plain"))
-    engine.query(*random_queries(rng, 60, 20_000))
-    after = run_queries._cache_size()  # pyright: ignore[reportAttributeAccessIssue]
-    assert after == before
+    resources = Resources(engine="device")
+    engine = QueryEngine(compile_cppns(cppns, "plain"), resources=resources)
+    engine.query(*random_queries(rng, 50, 500))
+    with counted_compilations() as compilations:
+        for num in (1, 30, 700, 4000, 50_000):
+            engine.query(*random_queries(rng, 50, num))
+        other = [random_cppn(rng, 3) for _ in range(60)]
+        engine = QueryEngine(compile_cppns(other, "plain"), resources=resources)
+        engine.query(*random_queries(rng, 60, 20_000))
+    assert not [name for name in compilations.names if "_answer" in name]
 
 
 class TestBadInputIsAnswered:
@@ -262,7 +260,10 @@ def test_any_coordinates_give_values_that_do_not_depend_on_the_batch(coordinates
         np.testing.assert_array_equal(
             engine.query(0, source[:size], target[:size]), whole[:size]
         )
-    wide = QueryEngine(programs, coordinates, vectorised=True)
-    np.testing.assert_array_equal(wide.query(0, source, target), whole)
     device = QueryEngine(programs, coordinates, resources=Resources(engine="device"))
-    np.testing.assert_array_equal(device.query(0, source, target), whole)
+    values = device.query(0, source, target)
+    np.testing.assert_allclose(values, whole, rtol=1e-5, atol=1e-6)
+    for size in (1, 17, 50, 200, 700):
+        np.testing.assert_array_equal(
+            device.query(0, source[:size], target[:size]), values[:size]
+        )

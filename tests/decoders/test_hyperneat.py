@@ -1,12 +1,10 @@
 """HyperNEAT on substrates that are given: weights, LEO, order of evaluation."""
 
 import dataclasses
-from unittest import mock
 
 import numpy as np
 import pytest
 
-import substrax.decoders._hyperneat as hyperneat_module
 from substrax.decoders import FixedSubstrate, HyperNEAT
 from substrax.network import describe, evaluate
 from substrax.substrate import Layout, line, rectangle
@@ -17,7 +15,7 @@ from tests.decoders.support import (
     links_by_place,
     reading,
 )
-from tests.network.support import assert_same_networks, oracle_of
+from tests.network.support import oracle_of
 from tests.substrate.support import MAPS, draw_cppns, oracle_query
 
 LAYERS = [line(3, -1.0), line(4, -0.2), rectangle(2, 2, 0.1, 0.4), line(2, 1.0)]
@@ -141,13 +139,6 @@ def test_grid_has_cell_centres_and_all_links_upwards() -> None:
     links = list(zip(substrate.source.tolist(), substrate.target.tolist(), strict=True))
     assert len(links) == len(wanted)
     assert set(links) == wanted
-
-
-def test_queries_in_parts_give_the_same_networks() -> None:
-    genomes = genomes_of(draw_cppns(6, 5))
-    whole = decoder("layered").decode(genomes)
-    with mock.patch.object(hyperneat_module, "_MAX_QUERIES", 80):
-        assert_same_networks(decoder("layered").decode(genomes), whole)
 
 
 def test_empty_network_is_not_blamed_on_a_search() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import substrax as sx
+import substrax._files as files_module
 from substrax._files import remove_temporaries, replacing, write_atomically
 from substrax.evolution import (
     DamagedRunError,
@@ -506,3 +507,34 @@ def test_memory_that_is_used_up_is_told_plainly(tmp_path):
     with pytest.raises(MemoryError, match="smaller population_size"):
         sx.evolve(problem, method="neat", population=16, directory=tmp_path / "run")
     assert "smaller population_size" in (RunDirectory(tmp_path / "run").error() or "")
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no such folder; make it first: .*no"):
+        write_atomically(tmp_path / "no" / "model.safetensors", b"")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_checkpoint_is_whole_though_its_folder_could_not_be_synchronised(
+    tmp_path, monkeypatch
+):
+    """Its names are there, and so both of its files have to be."""
+    real, calls = files_module.sync_folder, []
+
+    def sync(folder):
+        if folder.name == "checkpoints":
+            calls.append(folder)
+            if len(calls) == 2:  # after the second file of the first checkpoint
+                raise OSError(errno.EROFS, "Read-only file system")
+        real(folder)
+
+    monkeypatch.setattr(files_module, "sync_folder", sync)
+    with pytest.raises(OSError, match="Read-only"):
+        finish(tmp_path / "run")
+    result = finish(RunDirectory(tmp_path / "run"))
+    whole = finish(None)
+    assert len(calls) > 2
+    assert result.best_fitness == whole.best_fitness
+    np.testing.assert_array_equal(
+        result.state.population.link_weight, whole.state.population.link_weight
+    )

@@ -54,6 +54,19 @@ def test_jax_gives_the_same(is_recurrent: bool) -> None:
     np.testing.assert_array_equal(model(rows), expected)
 
 
+@pytest.mark.parametrize("is_recurrent", [False, True])
+def test_a_model_has_derivatives(is_recurrent: bool) -> None:
+    """Of its inputs, in reverse mode, against finite differences."""
+    model = Model(some_network(is_recurrent), Preparation(True))
+    row = jnp.asarray(X[0], jnp.float32)
+    gradient = jax.grad(lambda row: (model(row) ** 2).sum())(row)
+    for k in range(2):
+        step = np.zeros(2)
+        step[k] = 1e-2
+        up, down = ((model(X[0] + s * step) ** 2).sum() for s in (1, -1))
+        np.testing.assert_allclose(gradient[k], (up - down) / 2e-2, atol=5e-3)
+
+
 def test_a_model_in_64_bits_says_what_jax_needs() -> None:
     genome = genome_from_neat_python(draw_cppns(3, 1)[0])
     genomes = jax.tree.map(lambda x: x[None], genome)

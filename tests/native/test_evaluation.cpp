@@ -7,6 +7,7 @@
 #include "../../src/native/engine.hpp"
 #include "../../src/native/float_mode.hpp"
 #include "../../src/native/functions.hpp"
+#include "../../src/native/readied.hpp"
 #include "check.hpp"
 #include "random.hpp"
 #include "tests.hpp"
@@ -140,6 +141,50 @@ void compare(Random& random, const Some<T>& some, int num_samples, bool is_share
   check(are_same(state, twice) && are_same(outputs, other), "some steps at once are as many single steps");
 }
 
+// Networks that are readied: all chunks, one after the other.
+template <class T>
+void compare_readied(Random& random, const Some<T>& some, int num_samples, int steps) {
+  const Networks<T> networks = some.view();
+  const size_t num = size_t(networks.size()), samples = size_t(num_samples);
+  const auto inputs = random_inputs<T>(random, num * samples * size_t(some.num_inputs));
+  const SampleArray<T> array{inputs, num_samples, false};
+  Workers workers(1, nullptr);
+  std::vector<T> outputs(num * samples * size_t(some.num_outputs), T(-7)), wanted = outputs, memory;
+  std::vector<T> state(some.num_nodes() * samples, T(0));
+  const Readied<T> readied(networks, steps);
+  const size_t slots = size_t(readied.most_nodes()) + 3;
+  std::vector<T> before(num * slots * samples, T(0)), after = before;
+  // Twice, so that states are carried from one call to the next.
+  for (int k = 0; k < 2; ++k) {
+    if (some.is_acyclic) evaluate(networks, array, 0, 1 << 20, workers, wanted.data());
+    else advance(networks, array, steps, 1 << 20, workers, state.data(), wanted.data());
+    {
+      FlushDenormals flush;
+      const bool has_state = !some.is_acyclic;
+      for (int chunk = 0; chunk < readied.num_chunks(); ++chunk)
+        readied.run(chunk,
+                    {inputs.data(), outputs.data(), num_samples, has_state ? before.data() : nullptr,
+                     has_state ? after.data() : nullptr, int64_t(slots)},
+                    memory);
+    }
+    check(are_same(outputs, wanted), "networks that were readied give the same outputs");
+    before = after;
+  }
+}
+
+template <class T>
+void test_readied() {
+  Random random(11);
+  for (bool is_acyclic : {true, false})
+    for (int num_samples : {1, 3, 5, 8, 19}) {
+      Some<T> some{.is_neat_python = false, .is_acyclic = is_acyclic};
+      // More than one chunk takes, and some of all sizes.
+      for (int g = 0; g < 60; ++g)
+        add_network(random, some, random.below(30), g % 7 ? random.below(900) : 0, Order(g % 2));
+      compare_readied(random, some, num_samples, 1 + num_samples % 3);
+    }
+}
+
 template <class T>
 void test_small() {
   Random random(8);
@@ -183,6 +228,7 @@ void test_evaluation() {
   test_small<float>(), test_small<double>();
   test_large<float>(), test_large<double>();
   test_empty<float>(), test_empty<double>();
+  test_readied<float>(), test_readied<double>();
 }
 
 }  // namespace substrax::test

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from substrax.cppn import ACTIVATION_NAMES, activation_id
-from substrax.network import Networks, silence_unfed
+from substrax.network import Networks
 from tests.reference.network import Network
 
 HIDDEN, OUTPUT = "tanh", "sigmoid"
@@ -122,3 +122,15 @@ def assert_same_bits(first: np.ndarray, second: np.ndarray) -> None:
 
 def activation_names(network: Networks) -> list[str]:
     return [ACTIVATION_NAMES[a] for a in network.node_activation]
+
+
+def silence_unfed(networks: Networks) -> Networks:
+    """Makes nodes that no link feeds yield 0, not activation(0).
+
+    So has PUREPLES it: an output that nothing reaches is 0 even under a sigmoid.
+    """
+    first = np.repeat(networks.node_bounds[:-1], networks.num_links)
+    is_fed = np.zeros(networks.node_activation.size, bool)
+    is_fed[first + networks.link_target] = True
+    silent = np.where(is_fed, networks.node_activation, activation_id("identity"))
+    return dataclasses.replace(networks, node_activation=silent)

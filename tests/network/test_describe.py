@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from substrax.cppn import activation_id
-from substrax.network import Networks, describe, silence_unfed, to_networkx
+from substrax.network import Networks, describe, to_networkx
 from substrax.substrate import LINK_CLASSES
-from tests.network.support import oracle_of, random_networks
+from tests.network.support import oracle_of, random_networks, silence_unfed
 
 INPUTS, OUTPUTS = [(-0.5, -1.0), (0.5, -1.0)], [(0.0, 1.0), (0.5, 1.0)]
 

@@ -10,16 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import substrax as sx
 import substrax._memory as memory_module
-import substrax.network._plan as plan_module
+import substrax.problems._function as function_module
 from substrax import Resources
 from substrax.network import (
     Networks,
+    ReadiedNetworks,
     Stepper,
-    capacity_for,
     evaluate,
-    groups_of,
-    make_plan,
+    tensor_groups,
 )
 from substrax.problems import (
     ArrayProblem,
@@ -27,7 +27,11 @@ from substrax.problems import (
     HostProblem,
     NetworkFunction,
 )
-from substrax.problems._network_function import network_functions, over_population
+from substrax.problems._network_function import (
+    callable_engine,
+    native_functions,
+    over_population,
+)
 from substrax.substrate import Layout
 from tests.network.support import assert_same_bits, random_networks, samples_for
 from tests.problems.support import network
@@ -143,19 +147,26 @@ def test_a_network_function_gives_the_bits_of_evaluate(
 ) -> None:
     networks = random_networks(5, cyclic=cyclic, dtype=dtype)
     samples = samples_for(networks)
-    # In float64 the functions of two engines may differ in their last bits.
-    name = "auto" if dtype is np.float32 else "device"
-    expected = evaluate(networks, samples, resources=Resources(engine=name))
+    expected = evaluate(networks, samples)
     with jax.enable_x64(dtype == np.float64):
-        functions, inputs = network_functions(networks), jnp.asarray(samples)
-        num = len(networks)
-        whole = jax.jit(over_population(lambda f, x: f(x), num))
+        inputs = jnp.asarray(samples)
+        whole = everyone(networks, lambda f, x: f(x), inputs)
         # One sample at a time: a vmap of the user's within that over the population.
-        single = jax.jit(
-            over_population(lambda f, x: jax.vmap(lambda s: f(s[None])[0])(x), num)
+        single = everyone(
+            networks, lambda f, x: jax.vmap(lambda s: f(s[None])[0])(x), inputs
         )
-        assert_same_bits(np.asarray(whole(functions, inputs)), expected)
-        assert_same_bits(np.asarray(single(functions, inputs)), expected)
+        assert_same_bits(whole, expected)
+        assert_same_bits(single, expected)
+
+
+def everyone(networks: Networks, fn: Any, *args: Any) -> np.ndarray:
+    """What a function says of each network that the native engine evaluates."""
+    native = callable_engine(Resources())
+    assert native is not None
+    readied = ReadiedNetworks(native, networks, Resources())
+    num = len(networks)
+    functions = native_functions(networks, readied, Resources(), num)
+    return np.asarray(jax.jit(over_population(fn, num))(functions, *args))
 
 
 def roll(network: NetworkFunction, inputs: jax.Array) -> jax.Array:
@@ -175,9 +186,8 @@ def test_a_network_function_carries_the_state_of_a_stepper() -> None:
     for now in samples:
         state, outputs = stepper(state, np.stack([now, 2 * now]))
         expected.append(np.asarray(outputs))
-    rolled = jax.jit(over_population(roll, len(networks)))
-    actual = rolled(network_functions(networks), jnp.asarray(samples))
-    assert_same_bits(np.asarray(actual), np.stack(expected, axis=1))
+    actual = everyone(networks, roll, jnp.asarray(samples))
+    assert_same_bits(actual, np.stack(expected, axis=1))
 
 
 def test_environments_can_be_vmapped_over_as_well() -> None:
@@ -194,24 +204,20 @@ def test_environments_can_be_vmapped_over_as_well() -> None:
 
         return jax.vmap(one, out_axes=1)(jnp.array([1.0, 2.0]))
 
-    num, functions = len(networks), network_functions(networks)
-    actual = jax.jit(over_population(each, num))(functions, inputs)
-    expected = jax.jit(over_population(roll, num))(functions, inputs)
-    assert_same_bits(np.asarray(actual), np.asarray(expected))
+    assert_same_bits(everyone(networks, each, inputs), everyone(networks, roll, inputs))
 
 
 def test_a_network_without_cycles_settles_in_each_step() -> None:
     networks = random_networks(6, dtype=np.float32)
     inputs = jnp.asarray(samples_for(networks))
-    rolled = jax.jit(over_population(roll, len(networks)))
-    actual = rolled(network_functions(networks), inputs)[:, :, 0]
-    assert_same_bits(np.asarray(actual), evaluate(networks, np.asarray(inputs)))
+    actual = everyone(networks, roll, inputs)[:, :, 0]
+    assert_same_bits(actual, evaluate(networks, np.asarray(inputs)))
     # so does a stepper: one meaning, whichever way a problem is written
     stepper = Stepper.of(networks)
     state = stepper.start(1)
     for k, now in enumerate(np.asarray(inputs)):
         state, outputs = stepper(state, now[None])
-        assert_same_bits(np.asarray(outputs), np.asarray(actual)[:, k : k + 1])
+        assert_same_bits(np.asarray(outputs), actual[:, k : k + 1])
     assert not np.asarray(state).any()
 
 
@@ -223,12 +229,12 @@ def test_a_function_of_networks_beyond_the_memory_gives_the_same(cyclic: bool) -
     networks = random_networks(6, (3, 40, 3, 7, 20), cyclic=cyclic, dtype=np.float32)
     problem = FunctionProblem(last, LAYOUT)
     wanted = problem.fitness(networks, key=KEY)
-    most = 128 * int((networks.num_links + networks.num_nodes).max())
+    most = int((12 * networks.num_links + 40 * networks.num_nodes).max())
     with mock.patch.object(memory_module, "LEAST_BUDGET", 1):
         just = Resources(memory_budget=most)
         assert_same_bits(problem.fitness(networks, key=KEY, resources=just), wanted)
         less = Resources(memory_budget=most - 1)
-        with pytest.raises(ValueError, match=r"inside a JAX function.*memory_budget"):
+        with pytest.raises(ValueError, match=r"within a JAX function.*memory_budget"):
             problem.fitness(networks, key=KEY, resources=less)
 
 
@@ -238,32 +244,67 @@ def test_groups_of_networks_give_the_same(cyclic: bool) -> None:
         return roll(network, jax.random.normal(key, (4, 3)))[-1].sum()
 
     networks = random_networks(6, (3, 40, 3, 7, 20), cyclic=cyclic, dtype=np.float32)
-    wanted = FunctionProblem(last, LAYOUT).fitness(networks, key=KEY)
-    with mock.patch.object(plan_module.Capacity, "__new__", _two_at_a_time):
-        assert groups_of(networks, capacity_for(networks, 1 << 30)) == [
-            (0, 2),
-            (2, 4),
-            (4, 5),
-        ]
-        again = FunctionProblem(last, LAYOUT).fitness(networks, key=KEY)
-    assert_same_bits(again, wanted)
+    problem = FunctionProblem(last, LAYOUT)
+    wanted = problem.fitness(networks, key=KEY)
+    with mock.patch.object(function_module, "_AT_ONCE", 2):
+        assert_same_bits(problem.fitness(networks, key=KEY), wanted)
 
 
-def _two_at_a_time(cls, networks=2, nodes=1 << 14, links=1 << 17, ranks=1 << 10):
-    return tuple.__new__(cls, (networks, nodes, links, ranks))
+@pytest.mark.parametrize("cyclic", [False, True])
+def test_engines_agree_on_functions_of_networks(cyclic: bool) -> None:
+    def last(network: NetworkFunction, key: jax.Array) -> jax.Array:
+        return roll(network, jax.random.normal(key, (4, 3)))[-1].sum()
+
+    networks = random_networks(6, (3, 40, 3, 7, 20), cyclic=cyclic, dtype=np.float32)
+    problem = FunctionProblem(last, LAYOUT)
+    native, device = (
+        problem.fitness(networks, key=KEY, resources=Resources(engine=name))
+        for name in ("native", "device")
+    )
+    np.testing.assert_allclose(native, device, rtol=1e-4)
+    alone = problem.fitness(networks[3], key=KEY, resources=Resources(engine="device"))
+    assert_same_bits(alone, device[3:4])
 
 
-def test_a_population_that_grows_keeps_its_shapes() -> None:
-    """Sixty networks that grow to 100 times their size."""
+def test_networks_that_are_gone_are_told_and_not_read() -> None:
+    networks = random_networks(6, dtype=np.float32)
+    native = callable_engine(Resources())
+    assert native is not None
+    readied = ReadiedNetworks(native, networks, Resources())
+    functions = native_functions(networks, readied, Resources(), len(networks))
+    run = jax.jit(over_population(lambda f, x: f(x), len(networks)))
+    inputs = jnp.asarray(samples_for(networks))
+    run(functions, inputs).block_until_ready()
+    del readied
+    with pytest.raises(Exception, match="these networks are gone"):
+        run(functions, inputs).block_until_ready()
+
+
+def test_threads_change_no_bit_of_what_a_function_says() -> None:
+    """Networks that take long enough to be shared out."""
+
+    def last(network: NetworkFunction, key: jax.Array) -> jax.Array:
+        return roll(network, jax.random.normal(key, (4, 3)))[-1].sum()
+
+    networks = random_networks(6, (300,) * 24, dtype=np.float32)
+    problem = FunctionProblem(last, LAYOUT)
+    values = [
+        problem.fitness(networks, key=KEY, resources=Resources(threads=num))
+        for num in (1, 2, 5)
+    ]
+    assert_same_bits(values[0], values[1])
+    assert_same_bits(values[0], values[2])
+
+
+def test_a_population_that_grows_keeps_to_few_shapes() -> None:
+    """Sixty networks that grow to 100 times their size, as matrices."""
     shapes = set()
     rng = np.random.default_rng(0)
     for size in (3, 10, 30, 100, 300):
         networks = random_networks(1, tuple(rng.poisson(size, 60)))
-        capacity = capacity_for(networks, 1 << 40)
-        for begin, stop in groups_of(networks, capacity):
-            plan = make_plan(networks.part(begin, stop), capacity)
-            shapes.add(tuple(np.shape(x) for x in plan))
-    assert len(shapes) == 1
+        for group in tensor_groups(networks, 1 << 40):
+            shapes.add(group.tensors.weight.shape)
+    assert len(shapes) <= 6
 
 
 def test_a_function_of_a_network_is_its_fitness() -> None:
@@ -346,6 +387,20 @@ def test_functions_that_give_no_number_are_refused() -> None:
         ValueError, match=r"network with 3 inputs was given .* \(2, 5\)"
     ):
         wrong.fitness(networks, key=KEY)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda network: float(network(jnp.ones((2, 1))).mean()),
+        lambda network: np.sin(network(jnp.ones((2, 1)))).mean(),
+        lambda network: 1.0 if network(jnp.ones((2, 1))).mean() > 0 else 0.0,
+    ],
+    ids=["float", "numpy", "if"],
+)
+def test_functions_that_jax_cannot_trace_are_sent_to_the_host(fn: Any) -> None:
+    with pytest.raises(ValueError, match=r"with jax.numpy .* or give sx.HostProblem"):
+        sx.evolve(fn, inputs=1, outputs=1, method="neat", population=8, generations=1)
 
 
 def test_a_host_function_gets_all_networks_and_the_key() -> None:

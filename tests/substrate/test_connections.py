@@ -16,7 +16,7 @@ from substrax.substrate import (
     ESRule,
     Layout,
 )
-from substrax.substrate._connections import is_allowed
+from substrax.tensor._field import class_mask
 from tests.reference.emr import CONFIGURATIONS as ALLOWED
 from tests.reference.emr import link_class
 from tests.reference.grid import Position
@@ -51,7 +51,8 @@ def test_a_link_is_allowed_by_its_class(name: str) -> None:
     pairs = list(itertools.product(points, points))
     source, target = np.array(pairs).transpose(1, 0, 2)
     is_same = (source == target).all(axis=1)
-    found = is_allowed(CONFIGURATIONS[name], source[:, 1], target[:, 1], is_same)
+    heights = (2 * source[:, 1]).astype(int), (2 * target[:, 1]).astype(int)
+    found = class_mask(CONFIGURATIONS[name], *heights, is_same, np.ones_like(is_same))
     assert found.tolist() == [link_class(*pair) in ALLOWED[name] for pair in pairs]
 
 

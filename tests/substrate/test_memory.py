@@ -229,5 +229,3 @@ def test_too_many_positions_of_one_genome_are_refused(tiny: None) -> None:
     rule = EMRRule(depth=9, initial_depth=9, weight_threshold=0.0)
     with pytest.raises(ValueError, match=r"one genome has .* memory_budget"):
         find(engine, Layout.spread(1, 1), rule, memory_budget=1 << 20)
-    with pytest.raises(ValueError, match=r"one genome takes more than memory_budget"):
-        find(engine, Layout.spread(1, 1), rule, memory_budget=1 << 20, engine="device")

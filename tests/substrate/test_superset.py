@@ -21,10 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from substrax.cppn import QueryEngine
-from substrax.substrate import EMRRule, ESRule, WeightMap
-from substrax.substrate._cells import centres
-from substrax.substrate._connections import UPWARDS
-from substrax.substrate._fields import Fields, FrontierValues, Queries
+from substrax.substrate import EMRRule, ESRule, WeightMap, active_cells
 from tests.reference.grid import Position
 from tests.substrate.support import SEEDS, draw_cppns, make_engine
 
@@ -44,15 +41,12 @@ def expressed_from(
     For `emr` with weight_threshold 0 these are the active cells above the source whose
     weight is not 0, and `es` expresses links to no other cells.
     """
-    fields = Fields(np.arange(len(sources)), sources, outgoing=True)
-    queries = Queries(engine, weight_map)
-    values = FrontierValues(queries, fields)
-    found = rule.explore(queries, fields, values, UPWARDS)
-    points = centres(found.cell, rule.depth)
-    return [
-        {(float(x), float(y)) for x, y in points[found.field == field]}
-        for field in range(len(sources))
-    ]
+    found = []
+    for genome, source in enumerate(sources):
+        cells = active_cells(engine, weight_map, rule, source, genome=genome)
+        points = cells.centre[cells.is_linked]
+        found.append({(float(x), float(y)) for x, y in points})
+    return found
 
 
 @st.composite

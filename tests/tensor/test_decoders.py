@@ -14,9 +14,9 @@ from substrax.decoders import (
     HyperNEAT,
 )
 from substrax.neat import NEAT, presets, tell_growing
-from substrax.network import evaluate
+from substrax.network import evaluate, to_host
 from substrax.substrate import EMRRule, ESRule, Layout, WeightMap
-from substrax.tensor import Capacity, to_host
+from substrax.tensor import Capacity
 
 LAYOUT = Layout.spread(3, 2)
 ACTIVATIONS = ("tanh", "sin", "gauss", "sigmoid", "identity")

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 from substrax.cppn import Vocabulary, activation_id, read_cppn
-from substrax.network import Networks
+from substrax.network import Networks, to_host
 from substrax.substrate import (
     CONFIGURATIONS,
     AbstractRule,
@@ -24,7 +24,7 @@ from substrax.substrate import (
     Layout,
     NetworkSettings,
 )
-from substrax.tensor import Capacity, Discoverer, Reader, to_host
+from substrax.tensor import Capacity, Discoverer, Reader
 from tests.cppns import population_arrays
 from tests.reference import emr, es
 from tests.reference.cppn import Query

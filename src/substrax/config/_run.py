@@ -23,6 +23,7 @@ class RunSettings:
     memory_budget: str = "auto"
     threads: int | None = None
     engine: str = chosen("auto", ENGINES)
+    devices: int | None = None
 
     @property
     def resources(self) -> Resources:

@@ -10,13 +10,13 @@ from ._activation import activation_ids_of as activation_ids_of
 from ._activation import check_dialect as check_dialect
 from ._activation_table import DIALECTS as DIALECTS
 from ._activation_table import Dialect as Dialect
+from ._coordinates import COORDINATES as COORDINATES
 from ._enclose import enclose as enclose
 from ._graph import Graphs as Graphs
 from ._graph import evaluation_depths as evaluation_depths
 from ._graph import longest_paths as longest_paths
 from ._graph import read_graphs as read_graphs
 from ._interval import Interval as Interval
-from ._kernel import COORDINATES as COORDINATES
 from ._native_programs import check_coordinate_names as check_coordinate_names
 from ._native_programs import check_names as check_names
 from ._native_programs import hold_programs as hold_programs

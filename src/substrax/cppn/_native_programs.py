@@ -8,7 +8,7 @@ import numpy as np
 from .._native import Engine, native_array
 from .._types import check_arrays, shown
 from ._activation import activation_ids_of, check_dialect
-from ._kernel import COORDINATES
+from ._coordinates import COORDINATES
 from ._program import FAN_IN, Programs
 
 _AXES = {

@@ -1,32 +1,28 @@
 """The query engine: arbitrary batches of (genome, source point, target point).
 
-The native engine answers them on CPUs. On accelerators, and where it was not built, the
-host groups the queries by genome where they are scattered, cuts them into blocks and
-hands chunks of a few fixed shapes to a kernel of JAX.
+The native engine answers them on CPUs. On accelerators, and where it was not built,
+they are cut into blocks of one genome each, and JAX answers some blocks at a time.
 """
 
 import dataclasses
 import functools
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
-from .._memory import aligned_zeros
 from .._native import Engine, native_array
 from .._resources import Resources
 from .._types import ArrayLike, as_numbers, round_up
-from ._kernel import TAIL, Language, Points, Tables, run_queries
 from ._native_programs import check_coordinates, check_types, hold_programs
-from ._plan import ACCELERATOR, CPU, Cut, plan_blocks
 from ._program import Programs
+from ._traced import CPPN, Vocabulary, ask_cppn
 
-_CHUNK_SIZES = (1 << 15, 1 << 18)
-"""Queries that one kernel call takes: a batch is padded to one of these."""
-
-_MAX_RUNS = 1 << 12
-"""Runs (of queries of one genome) that one kernel call takes."""
+_BLOCK, _BLOCKS = 256, 64
+"""Queries of one genome that a kernel of JAX answers together, and how many such blocks
+one call takes."""
 
 _NATIVE_RUN = 1 << 14
 """Queries that one thread of the native engine takes at a time."""
@@ -35,35 +31,46 @@ _MAX_LEVEL = 50
 """The deepest level whose centres are all different in float64."""
 
 
-T = TypeVar("T")
-
-
-def _pad(array: np.ndarray, length: int) -> np.ndarray:
-    padded = aligned_zeros((length, *array.shape[1:]), array.dtype)
-    padded[: array.shape[0]] = array
-    return padded
-
-
-def make_language(programs: Programs, coordinates: tuple[str, ...]) -> Language:
-    """What the kernel must be compiled for; sizes are rounded up, to compile rarely."""
-    return Language(
-        num_slots=round_up(programs.max_slots, 16),
-        coordinates=coordinates,
-        activation_ids=programs.activation_ids,
-        dialect=programs.dialect,
+def _cppns(programs: Programs, num_slots: int) -> CPPN:
+    """Programs as CPPNs within a jit, with an axis for genomes in front."""
+    num, num_inputs = programs.num_genomes, programs.num_inputs
+    shape = (num, num_slots, programs.source.shape[1])
+    source, weight = np.zeros(shape, np.int32), np.zeros(shape, programs.bias.dtype)
+    bias, activation = np.zeros(shape[:2], weight.dtype), np.zeros(shape[:2], np.int32)
+    genome = np.repeat(np.arange(num), programs.num_rows)
+    first = np.cumsum(programs.num_rows) - programs.num_rows
+    nth = np.arange(genome.size) - first[genome]
+    row, place = programs.first_row[genome] + nth, (genome, num_inputs + nth)
+    source[place], weight[place] = programs.source[row], programs.weight[row]
+    bias[place], activation[place] = programs.bias[row], programs.activation[row]
+    fan_in = np.zeros(shape[:2], np.int32)
+    # (a slot of a row that is not used has the weight 0)
+    fan_in[place] = shape[2]
+    arrays = (
+        source,
+        weight,
+        fan_in,
+        bias,
+        activation,
+        programs.output_slot.astype(np.int32),
+        (num_inputs + programs.num_rows).astype(np.int32),
+        np.ones(num, bool),
     )
+    with jax.enable_x64(weight.dtype == np.float64):
+        return CPPN(*map(jnp.asarray, arrays))
 
 
-def make_tables(programs: Programs) -> Tables:
-    """The programs, padded to bucketed sizes."""
-    p = programs
-    rows = round_up(p.bias.size, 1024)
-    genomes = round_up(p.num_genomes, 1024)
-    return Tables(
-        _pad(np.column_stack([p.source, p.activation]), rows),
-        _pad(np.column_stack([p.weight, p.bias]), rows),
-        _pad(np.column_stack([p.first_row, p.num_rows, p.output_slot]), genomes),
-    )
+@functools.partial(jax.jit, static_argnames="vocabulary")
+def _answer(
+    cppns: CPPN,
+    source: Float[Array, "blocks queries 2"],
+    target: Float[Array, "blocks queries 2"],
+    vocabulary: Vocabulary,
+) -> Float[Array, "blocks outputs queries"]:
+    def answer(cppn, source, target):
+        return ask_cppn(cppn, source, target, vocabulary)
+
+    return jax.vmap(answer)(cppns, source, target)
 
 
 def _runs(genome: Int[np.ndarray, " queries"]) -> tuple[np.ndarray, np.ndarray]:
@@ -81,14 +88,11 @@ class QueryEngine:
 
     - `programs`: from `compile_programs`; their dtype is the precision of the engine.
     - `coordinates`: what the CPPN's inputs are, of `COORDINATES`, in input order.
-    - `vectorised`: where JAX answers, run blocks side by side (accelerators) or one by
-      one (CPUs). Left out, the default device decides.
     - `resources`: which engine answers, and how many threads.
     """
 
     programs: Programs
     coordinates: tuple[str, ...] = ("x1", "y1", "x2", "y2", "bias")
-    vectorised: bool | None = None
     resources: Resources = dataclasses.field(default_factory=Resources)
 
     def __post_init__(self) -> None:
@@ -100,31 +104,19 @@ class QueryEngine:
         return self.programs.bias.dtype
 
     @functools.cached_property
-    def _cut(self) -> Cut:
-        is_accelerated = (
-            jax.default_backend() != "cpu"
-            if self.vectorised is None
-            else self.vectorised
+    def _vocabulary(self) -> Vocabulary:
+        programs = self.programs
+        return Vocabulary(
+            self.coordinates,
+            programs.num_outputs,
+            programs.activation_ids,
+            programs.dialect,
         )
-        return ACCELERATOR if is_accelerated else CPU
 
     @functools.cached_property
-    def _language(self) -> Language:
-        return make_language(self.programs, self.coordinates)
-
-    @functools.cached_property
-    def _tables(self) -> Tables:
-        return self._put(make_tables(self.programs))
-
-    def _put(self, arrays: T) -> T:
-        """Arrays where the kernel finds them, for several calls.
-
-        A CPU reads aligned arrays of NumPy where they are.
-        """
-        if self._cut is CPU:
-            return arrays
-        with jax.enable_x64(self.dtype == np.float64):
-            return jax.device_put(arrays)
+    def _cppns(self) -> CPPN:
+        # One of few sizes, so that little is compiled.
+        return _cppns(self.programs, round_up(self.programs.max_slots, 16))
 
     def query(
         self, genome: ArrayLike, source: ArrayLike, target: ArrayLike
@@ -229,15 +221,10 @@ class QueryEngine:
         """The fast path: queries in runs of one genome each, of finite points."""
         source, target = (_as_points(p, self.dtype) for p in (source, target))
         genome, counts = self._check_runs(genome, counts, source, target)
-        native = self.resources.native if self.vectorised is None else None
+        native = self.resources.native
         if native is not None:
             return self._ask_native(native, genome, counts, source, target)
-        total = source.shape[0]
-        result = np.empty((self.programs.num_outputs, total), self.dtype)
-        for begin, stop, runs, lengths in _chunks(counts, total):
-            part = source[begin:stop], target[begin:stop]
-            result[:, begin:stop] = self._run(genome[runs], lengths, *part)
-        return result
+        return self._ask_device(genome, counts, source, target)
 
     def _check_runs(
         self,
@@ -286,22 +273,34 @@ class QueryEngine:
     def _held(self, native: Engine) -> Any:
         return hold_programs(native, self.programs, self.coordinates)
 
-    def _run(self, genome, counts, source, target) -> np.ndarray:
-        """One call of the kernel."""
-        size = source.shape[0]
-        length = next(c for c in _CHUNK_SIZES if c >= size) + TAIL
-        run = functools.partial(
-            run_queries,
-            self._tables,
-            plan_blocks(genome, counts, self._cut),
-            # Lanes behind the end are computed and dropped.
-            Points(*(_pad(p.astype(self.dtype), length) for p in (source, target))),
-            num_answers=length,
-            language=self._language,
-            side_by_side=self._cut.side_by_side,
-        )
-        with jax.enable_x64(self.dtype == np.float64):
-            return np.asarray(run())[:, :size]
+    def _ask_device(
+        self, genome, counts, source, target
+    ) -> Float[np.ndarray, "outputs queries"]:
+        # Blocks of one size, the last of each run filled up, and as many in each call:
+        # what is compiled does not depend on the batch, and neither do its bits.
+        pieces = -(-counts // _BLOCK)
+        owner = np.repeat(np.arange(counts.size), pieces)
+        nth = np.arange(owner.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        begin = (np.cumsum(counts) - counts)[owner] + nth * _BLOCK
+        length = np.minimum(counts[owner] - nth * _BLOCK, _BLOCK)
+        result = np.empty((self.programs.num_outputs, source.shape[0]), self.dtype)
+        lane = np.arange(_BLOCK)
+        for first in range(0, owner.size, _BLOCKS):
+            some = np.arange(first, first + _BLOCKS).clip(max=owner.size - 1)
+            is_real = lane < length[some, None]
+            is_real[owner.size - first :] = False
+            where = np.where(lane < length[some, None], begin[some, None] + lane, 0)
+            which = genome[owner[some]]
+            with jax.enable_x64(self.dtype == np.float64):
+                answers = _answer(
+                    jax.tree.map(lambda x, w=which: x[w], self._cppns),
+                    source[where].astype(self.dtype),
+                    target[where].astype(self.dtype),
+                    self._vocabulary,
+                )
+                values = np.asarray(answers).transpose(1, 0, 2)
+            result[:, where[is_real]] = values[:, is_real]
+        return result
 
 
 def _as_genomes(genome: ArrayLike) -> np.ndarray:
@@ -329,28 +328,3 @@ def _check_finite(points: np.ndarray) -> None:
         squares = np.dot(flat, flat)
     if not np.isfinite(squares) and not np.isfinite(flat).all():
         raise ValueError("a query point is NaN or infinite; repair the points.")
-
-
-def _chunks(counts: np.ndarray, total: int):
-    """Cuts a batch where a kernel call is full; a run may span several calls.
-
-    Yields the questions from `begin` to `stop`, the runs that they belong to, and how
-    many of each run there are.
-    """
-    if 0 < total <= _CHUNK_SIZES[-1] and counts.size <= _MAX_RUNS:
-        yield 0, total, slice(0, counts.size), counts
-        return
-    ends = np.cumsum(counts)
-    begin = 0
-    while begin < total:
-        stop = min(total, begin + _CHUNK_SIZES[-1])
-        first = int(np.searchsorted(ends, begin, side="right"))
-        last = int(np.searchsorted(ends, stop, side="left")) + 1
-        if last - first > _MAX_RUNS:
-            last = first + _MAX_RUNS
-            stop = int(ends[last - 1])
-        runs = slice(first, last)
-        upper = np.minimum(ends[runs], stop)
-        lower = np.maximum(ends[runs] - counts[runs], begin)
-        yield begin, stop, runs, upper - lower
-        begin = stop

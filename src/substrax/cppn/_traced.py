@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from ._activation import activation_functions
 from ._activation_table import Dialect
-from ._kernel import Points, coordinate_rows
+from ._coordinates import coordinate_rows
 
 _FAN_IN = 4
 """Weighted values that are added in one turn of the loop over a node's links."""
@@ -36,8 +36,8 @@ class CPPN(NamedTuple):
     answers mean nothing.
     """
 
-    source: Int[Array, "nodes nodes"]
-    weight: Float[Array, "nodes nodes"]
+    source: Int[Array, "nodes most"]
+    weight: Float[Array, "nodes most"]
     fan_in: Int[Array, " nodes"]
     bias: Float[Array, " nodes"]
     activation: Int[Array, " nodes"]
@@ -166,15 +166,16 @@ def ask_cppn(
     slots.
     """
     shape = source.shape[:-1]
-    points = Points(source.reshape(-1, 2), target.reshape(-1, 2))
-    inputs = coordinate_rows(vocabulary.coordinates, points)
+    source, target = source.reshape(-1, 2), target.reshape(-1, 2)
+    inputs = coordinate_rows(vocabulary.coordinates, source, target)
     num_slots, num_inputs = cppn.bias.shape[0], len(inputs)
     functions = activation_functions(vocabulary.activation_ids, vocabulary.dialect)
-    values = jnp.zeros((num_slots, points.source.shape[0]), cppn.bias.dtype)
+    values = jnp.zeros((num_slots, source.shape[0]), cppn.bias.dtype)
     for slot, row in enumerate(inputs):
         values = values.at[slot].set(row)
-    width = -(-num_slots // _FAN_IN) * _FAN_IN
-    spare = ((0, 0), (0, width - num_slots))
+    most = cppn.source.shape[1]
+    width = -(-most // _FAN_IN) * _FAN_IN
+    spare = ((0, 0), (0, width - most))
     sources, weights = jnp.pad(cppn.source, spare), jnp.pad(cppn.weight, spare)
 
     def evaluate(k, values):

@@ -3,7 +3,6 @@
 import abc
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -27,6 +26,8 @@ from ..neat import Genome, NEATConfig
 from ..network import Networks, checked
 from ..substrate import WeightMap
 from ..tensor import Capacity, Reader, Traced
+from ._graphs import graph_arrays, traced_arrays
+from ._on_device import decode_on_device
 
 OUTPUTS = ("weight", "leo", "bias")
 """What outputs of a CPPN can be: the weight of a link, whether it is expressed, and the
@@ -103,6 +104,19 @@ class AbstractDecoder(abc.ABC):
           respect to the genome's weights and biases; asking the CPPN takes longer then.
         """
 
+    @property
+    @abc.abstractmethod
+    def dtype(self) -> np.dtype:
+        """Of the numbers that networks compute with."""
+
+    @abc.abstractmethod
+    def traced_bytes(self, capacity: Capacity | None, num_slots: int) -> int:
+        """About what `trace` takes for a genome of so many slots."""
+
+    @abc.abstractmethod
+    def check_genomes(self, genomes: Genome) -> None:
+        """Refuses, in a sentence, genomes that cannot be read."""
+
     def first_capacity(self) -> Capacity | None:
         """Room that is mostly enough; None where the genome or the substrate says how
         large a network is."""
@@ -146,6 +160,10 @@ class CPPNReading:
         _check_outputs(self.outputs)
 
     @property
+    def dtype(self) -> np.dtype:
+        return np.dtype(PRECISIONS[self.precision])
+
+    @property
     def has_bias(self) -> bool:
         """Whether nodes get biases."""
         return "bias" in self.outputs
@@ -158,7 +176,7 @@ class CPPNReading:
             activation_set(self.activations or ACTIVATION_NAMES),
             self.dialect,
         )
-        cppn = read_cppn(**traced_arrays(genome, self.precision), vocabulary=vocabulary)
+        cppn = read_cppn(**traced_arrays(genome, self.dtype), vocabulary=vocabulary)
         return Reader(cppn, vocabulary, self.outputs, is_differentiable)
 
     def compile(self, genomes: Genome) -> Programs:
@@ -168,7 +186,7 @@ class CPPNReading:
             num_outputs=len(self.outputs),
             dialect=self.dialect,
             activations=self.activations,
-            dtype=PRECISIONS[self.precision],
+            dtype=self.dtype.type,
         )
 
     def engine(self, genomes: Genome) -> QueryEngine:
@@ -247,13 +265,23 @@ class AbstractCPPNDecoder(AbstractDecoder):
     def genome_outputs(self) -> tuple[str, ...]:
         return self.reading.outputs
 
+    @property
+    def dtype(self) -> np.dtype:
+        return self.reading.dtype
+
+    def check_genomes(self, genomes: Genome) -> None:
+        self.reading.compile(genomes)
+
     def decode(self, genomes: Genome, resources: Resources | None = None) -> Networks:
+        resources = resources or Resources()
+        if resources.native is None:
+            return decode_on_device(self, genomes, resources)
         return self.decode_programs(self.reading.compile(genomes), resources)
 
     def decode_programs(
         self, programs: Programs, resources: Resources | None = None
     ) -> Networks:
-        """The networks of CPPNs that `reading` compiled."""
+        """The networks of CPPNs that `reading` compiled, by the native engine."""
         reading = self.reading
         networks = self._wire(reading.links_of(programs), resources)
         if not reading.has_bias:
@@ -267,6 +295,17 @@ class AbstractCPPNDecoder(AbstractDecoder):
         return (
             self.weight_map.max_weight if self.bias_scale is None else self.bias_scale
         )
+
+    def traced_bytes(self, capacity: Capacity | None, num_slots: int) -> int:
+        queries = self._num_traced_nodes(capacity) ** 2
+        if capacity is not None:
+            queries = max(queries, 4 * sum(capacity.quads))
+        # All values of the CPPN for all questions at once, and the network's matrices.
+        return queries * (num_slots + 8) * self.dtype.itemsize
+
+    @abc.abstractmethod
+    def _num_traced_nodes(self, capacity: Capacity | None) -> int:
+        """Nodes that a traced network has room for."""
 
     @abc.abstractmethod
     def _wire(self, programs: Programs, resources: Resources | None) -> Networks:
@@ -295,39 +334,6 @@ def check_precision(precision: str) -> None:
         raise ValueError(
             f"unknown precision {shown(precision)}: use one of {', '.join(PRECISIONS)}."
         )
-
-
-def graph_arrays(genomes: Genome) -> dict[str, np.ndarray]:
-    """The fields that a genome shares with any graph, on the host."""
-    if np.ndim(genomes.node_id) != 2:
-        raise ValueError(
-            "a decoder takes a population: genomes with a leading axis. For one genome "
-            "use jax.tree.map(lambda x: x[None], genome)."
-        )
-    return {name: np.asarray(getattr(genomes, name)) for name in GRAPH_FIELDS}
-
-
-def traced_arrays(genome: Genome, precision: str) -> dict[str, Any]:
-    """The same of one genome, within a jit."""
-    if genome.node_id.ndim != 1:
-        raise ValueError(
-            "trace takes one genome, without a leading axis. For a population use "
-            "jax.vmap(decoder.trace), or jax.lax.map."
-        )
-    dtype = PRECISIONS[precision]
-    return {
-        name: getattr(genome, name).astype(dtype)
-        if name in ("node_bias", "link_weight")
-        else getattr(genome, name)
-        for name in GRAPH_FIELDS
-    }
-
-
-GRAPH_FIELDS = (
-    "node_id", "node_activation", "node_bias",
-    "link_source", "link_target", "link_weight", "link_enabled",
-)  # fmt: skip
-"""The fields that a genome shares with any graph."""
 
 
 def activation_set(names: Sequence[str]) -> tuple[int, ...]:

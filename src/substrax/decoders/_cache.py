@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 from typing import Any
 
+import jax
 import numpy as np
 from jaxtyping import Int, UInt8
 
@@ -73,8 +74,7 @@ class NetworkCache:
                 place[key] = first_built + len(missing)
                 missing.append(genome)
         # Of equal genomes of this population, too, only the first is among the missing.
-        some = programs.select(np.array(missing, np.int64))
-        built = decoder.decode_programs(some, resources)
+        built = _build(decoder, genomes, programs, np.array(missing, int), resources)
         self.num_hits += len(keys) - len(missing)
         if len(missing) < len(keys):
             sources = [built] if self._kept is None else [self._kept, built]
@@ -101,6 +101,21 @@ class NetworkCache:
         self._kept = kept
         self._place = {key: place for place, key in enumerate(keys)}
         self.num_bytes = int(size.sum())
+
+
+def _build(
+    decoder: AbstractCPPNDecoder,
+    genomes: Genome,
+    programs: Programs,
+    missing: Int[np.ndarray, " some"],
+    resources: Resources | None,
+) -> Networks:
+    """The networks of some genomes."""
+    if (resources or Resources()).native is not None:
+        return decoder.decode_programs(programs.select(missing), resources)
+    # On a device genomes are read as they are, and not as programs.
+    some = jax.tree.map(lambda x: x[missing], genomes)
+    return decoder.decode(some, resources)
 
 
 def _pick(

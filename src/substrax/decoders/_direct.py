@@ -24,10 +24,9 @@ from ._base import (
     AbstractDecoder,
     activation_set,
     check_precision,
-    graph_arrays,
     numbered,
-    traced_arrays,
 )
+from ._graphs import graph_arrays, traced_arrays
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +82,17 @@ class Direct(AbstractDecoder):
     def genome_outputs(self) -> tuple[str, ...]:
         return self.output_names or numbered("out", self.num_outputs)
 
+    @property
+    def dtype(self) -> np.dtype:
+        return np.dtype(PRECISIONS[self.precision])
+
+    def check_genomes(self, genomes: Genome) -> None:
+        self.decode(genomes)
+
+    def traced_bytes(self, capacity: Capacity | None, num_slots: int) -> int:
+        # Matrices of weights, and some of masks.
+        return 4 * num_slots**2 * self.dtype.itemsize
+
     def decode(self, genomes: Genome, resources: Resources | None = None) -> Networks:
         graphs = read_graphs(
             **graph_arrays(genomes),
@@ -134,7 +144,7 @@ class Direct(AbstractDecoder):
     ) -> Traced:
         del capacity, is_differentiable
         network, is_sound = direct_network(
-            **traced_arrays(genome, self.precision),
+            **traced_arrays(genome, PRECISIONS[self.precision]),
             num_inputs=self.num_inputs,
             num_outputs=self.num_outputs,
             activation_ids=activation_set(self.activations or ACTIVATION_NAMES),

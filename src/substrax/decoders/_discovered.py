@@ -81,6 +81,10 @@ class Discovered(AbstractCPPNDecoder):
         )
         return found.networks
 
+    def _num_traced_nodes(self, capacity: Capacity | None) -> int:
+        hidden = (capacity or self.first_capacity()).hidden
+        return hidden + len(self.layout.points)
+
     def first_capacity(self) -> Capacity:
         if self.strategy == "eager" or self.rule.depth <= _EAGER_DEPTH:
             return Capacity.eager(self.rule.depth, _HIDDEN)

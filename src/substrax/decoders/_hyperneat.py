@@ -19,19 +19,17 @@ from .._types import (
     check_threshold,
     check_whole,
 )
-from ..cppn import Programs, activation_id, longest_paths
+from ..cppn import Programs, longest_paths
 from ..neat import Genome
-from ..network import Networks, checked, silence_unfed
-from ..substrate import Layout, NetworkSettings, WeightMap, express
+from ..network import Networks
+from ..substrate import Layout, NetworkSettings, WeightMap, express, required_native
 from ..tensor import Capacity, FixedWiring, Traced
 from ._base import (
     AbstractCPPNDecoder,
     CPPNReading,
-    activation_set,
     check_bias_scale,
 )
 
-_MAX_QUERIES = 1 << 21
 _LINK_BYTES = 64
 """What a link takes while a substrate is made: pairs of ends, some times over."""
 _AXES = {"source": ("links",), "target": ("links",), "rank": ("nodes",)}
@@ -256,9 +254,7 @@ class HyperNEAT(AbstractCPPNDecoder):
 
     def _wire(self, programs: Programs, resources: Resources | None) -> Networks:
         resources = resources or Resources()
-        native = resources.native
-        if native is None:
-            return self._express_on_device(programs, resources)
+        native = required_native(resources)
         substrate = self.substrate
         substrate.check_links()  # arrays may have changed since it was made
         found = express(
@@ -280,6 +276,9 @@ class HyperNEAT(AbstractCPPNDecoder):
             resources=resources,
         )
         return found.networks
+
+    def _num_traced_nodes(self, capacity: Capacity | None) -> int:
+        return len(self.substrate.points)
 
     def trace(
         self,
@@ -313,68 +312,3 @@ class HyperNEAT(AbstractCPPNDecoder):
             self.steps,
             has_bias=self.reading.has_bias,
         )
-
-    def _express_on_device(self, programs: Programs, resources: Resources) -> Networks:
-        engine = self.reading.ask(programs, resources)
-        num = programs.num_genomes
-        substrate = self.substrate
-        points = substrate.points
-        source, target = points[substrate.source], points[substrate.target]
-        num_links = len(source)
-        at_once = max(1, _MAX_QUERIES // max(1, num_links))
-        genome, link = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        weight = [np.zeros(0, engine.dtype)]
-        for first in range(0, num, at_once):
-            some = np.arange(first, min(num, first + at_once))
-            outputs = engine.query_runs(
-                some,
-                np.full(some.size, num_links),
-                np.tile(source, (some.size, 1)),
-                np.tile(target, (some.size, 1)),
-            )
-            w = self.weight_map(outputs[0])
-            expressed = np.abs(w) > self.weight_threshold
-            if len(outputs) > 1:  # leo
-                expressed &= outputs[1] > 0
-            found = np.flatnonzero(expressed)
-            genome.append(first + found // num_links)
-            link.append(found % num_links)
-            weight.append(w[found])
-        return self._networks(
-            np.concatenate(genome), np.concatenate(link), np.concatenate(weight), num
-        )
-
-    def _networks(
-        self, genome: np.ndarray, link: np.ndarray, weight: np.ndarray, num: int
-    ) -> Networks:
-        substrate = self.substrate
-        num_inputs, num_outputs = (
-            len(substrate.layout.inputs),
-            len(substrate.layout.outputs),
-        )
-        activation = np.full(substrate.rank.size, activation_id(self.hidden_activation))
-        activation[:num_inputs] = activation_id("identity")
-        outputs = slice(num_inputs, num_inputs + num_outputs)
-        activation[outputs] = activation_id(self.output_activation)
-        counts = np.bincount(genome, minlength=num)
-        networks = Networks(
-            num_inputs=num_inputs,
-            num_outputs=num_outputs,
-            node_bounds=np.arange(num + 1) * substrate.rank.size,
-            node_activation=np.tile(activation, num).astype(np.int32),
-            node_bias=np.zeros(num * substrate.rank.size, weight.dtype),
-            node_rank=np.tile(substrate.rank, num).astype(np.int32),
-            node_point=np.tile(substrate.points, (num, 1)),
-            link_bounds=np.concatenate([[0], np.cumsum(counts)]),
-            link_source=substrate.source[link].astype(np.int32),
-            link_target=substrate.target[link].astype(np.int32),
-            link_weight=weight,
-            num_found=np.full(num, -1),  # nobody looked: the user gave them
-            is_acyclic=substrate.is_acyclic,
-            dialect=self.reading.dialect,
-            activation_ids=activation_set(
-                [self.hidden_activation, self.output_activation]
-            ),
-            steps=self.steps,
-        )
-        return checked(networks if self.reading.has_bias else silence_unfed(networks))

@@ -25,4 +25,5 @@ from ._lock import RunLockedError as RunLockedError
 from ._lock import lock as lock
 from ._loop import MAX_CACHED_BYTES as MAX_CACHED_BYTES
 from ._loop import evolve as evolve
+from ._processes import is_first as is_first
 from ._record import Result as Result

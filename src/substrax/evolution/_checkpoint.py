@@ -102,8 +102,10 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, state: Any) -> None:
         write_atomically(json_path, sealed(document))
     except OSError:
         # No half of a checkpoint stays on a disk that is full: there is room again to
-        # say why the run ended.
-        arrays_path.unlink(missing_ok=True)
+        # say why the run ended. If only the folder could not be synchronised, though,
+        # both halves are there.
+        if not json_path.exists():
+            arrays_path.unlink(missing_ok=True)
         raise
     # Only now that the new one is complete: at any moment one at least is whole.
     prune(folder, checkpoint.generation)

@@ -268,6 +268,23 @@ class RunDirectory:
         if code:
             self._write_facts(code={**known, **code})
 
+    def note_engine(self, engine: str, generation: int) -> None:
+        """Notes which engine runs, and says so when it is another one: their networks
+        are the same but for rounding, which may change what is selected."""
+        known = self.facts().get("engine")
+        if known not in (None, engine):
+            _log.warning(
+                "the run in %s was made by engine %s, and goes on with engine %s from "
+                "generation %d on. They round differently: it may come to another end.",
+                self.path,
+                known,
+                engine,
+                generation,
+            )
+            changes = [*self.facts().get("engine_changes", ()), generation]
+            self._write_facts(engine_changes=changes)
+        self._write_facts(engine=engine)
+
     def append_metrics(self, record: dict[str, Any]) -> None:
         """Adds a line, on the disk before this returns."""
         is_new = not self._metrics.path.exists()

@@ -82,12 +82,12 @@ class HeldNetworks:
 
     def __init__(
         self,
-        networks: Networks,
+        networks: Networks | None,
         decoder: AbstractDecoder,
         genomes: Genome,
         resources: Resources,
     ) -> None:
-        self._held: Networks | None = networks
+        self._held = networks
         self._decode = lambda: decoder.decode(genomes, resources)
 
     def get(self) -> Networks:

@@ -18,9 +18,9 @@ from .._compile_cache import tell_if_rejected, use_cache
 from .._memory import scratch_in
 from .._resources import Resources
 from ..decoders import AbstractDecoder, NetworkCache
-from ..neat import NEAT, NEATInfo, NEATState, tell_growing
-from ..network import describe
-from ..problems import AbstractProblem, checked_fitness
+from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
+from ..network import Networks, describe
+from ..problems import AbstractProblem
 from ..runs import SCRATCH, GenerationRecord, StopReason, write_summary
 from ._best import Best
 from ._callbacks import Callback, Watch, check_callbacks, watching
@@ -30,6 +30,8 @@ from ._compiler import Compiled
 from ._directory import RunDirectory
 from ._generation import Generation, HeldNetworks, RunInfo
 from ._identity import code_of, identity_of
+from ._judge import Judged, judge
+from ._processes import agreed, from_first, is_first, placed
 from ._record import Result, make_record
 
 _log = logging.getLogger("substrax")
@@ -105,8 +107,8 @@ def evolve(
     - `max_cached_bytes`: how much memory networks may take that are kept for genomes
       that come again (see `NetworkCache`); 0 keeps none. It changes time, never
       results.
-    - `resources`: memory, threads, scratch folder and engine; none of them changes
-      results.
+    - `resources`: memory, threads, scratch folder, engine and devices; none of them
+      changes results, but for the engine, which may round differently.
     - `keep_compiled`: whether JAX keeps what it compiles in the user's cache folder,
       for the next process. Where JAX has a cache of its own already
       (`jax_compilation_cache_dir`) that one is used, whatever is said here.
@@ -129,6 +131,8 @@ def evolve(
     if keep_compiled:
         use_cache()
     cache = NetworkCache(max_cached_bytes)
+    if not is_first():
+        callbacks, directory = (), None
     run = _Run(
         algorithm,
         decoder,
@@ -137,17 +141,19 @@ def evolve(
         limits,
         callbacks,
         cache,
-        resources or Resources(),
+        placed(resources or Resources()),
         config_text,
     )
     if directory is None:
-        return run.watched(run.start(), [], None, checkpoint_every)
+        state = from_first(run.start())
+        return run.watched(state, [], None, checkpoint_every)
     if not isinstance(directory, RunDirectory):
         directory = RunDirectory.create(directory, seed=seed, config_text=config_text)
     with directory.lock(), scratch_in(directory.path / SCRATCH) as scratch:
         if run.resources.scratch is None:
             run.resources = dataclasses.replace(run.resources, scratch=scratch)
         state, history = run.restore(directory, config_text)
+        state = from_first(state)
         try:
             result = run.watched(state, history, directory, checkpoint_every)
         except Exception as error:
@@ -243,6 +249,7 @@ class _Run:
         if config_text and config_text != directory.config_text():
             directory.write_config(config_text)
         directory.note_code(code_of(self.problem), int(state.generation))
+        directory.note_engine(self.resources.engine_name, int(state.generation))
         directory.note_start(self.limits.target, self.problem.name)
         # Metrics and best files are written before the checkpoint of their generation,
         # and may be ahead of it: they are put back to where the state is.
@@ -307,11 +314,10 @@ class _Run:
         key_fitness, key_tell = jax.random.split(key)
         num_hits = self.cache.num_hits
         genomes = self.algorithm.ask(state)
-        networks = self.cache.decode(self.decoder, genomes, self.resources)
-        fitness = checked_fitness(
-            self.problem.fitness(networks, key=key_fitness, resources=self.resources),
-            len(networks),
+        judged = judge(
+            self.decoder, self.problem, genomes, key_fitness, self.cache, self.resources
         )
+        fitness = judged.fitness
         next_state, info = tell_growing(
             self.algorithm,
             state,
@@ -323,8 +329,7 @@ class _Run:
         record = make_record(
             next_state,
             info,
-            networks,
-            fitness,
+            judged,
             self.cache.num_hits - num_hits,
             time.perf_counter() - began,
             compile_seconds() - compiled,
@@ -335,13 +340,20 @@ class _Run:
                 float(next_state.best_score),
                 record.generation,
                 next_state.best_genome,
-                networks[int(info.best_index)],
+                self.network_of(genomes, judged, int(info.best_index)),
                 self.problem.preparation,
                 self.problem.name,
             )
         fitness.flags.writeable = False  # callbacks are to look, not to touch
-        held = HeldNetworks(networks, self.decoder, genomes, self.own_resources)
+        held = HeldNetworks(judged.networks, self.decoder, genomes, self.own_resources)
         return Generation(about, record, state, next_state, info, fitness, best, held)
+
+    def network_of(self, genomes: Genome, judged: Judged, index: int) -> Networks:
+        """One network of a population."""
+        if judged.networks is not None:
+            return judged.networks[index]
+        alone = jax.tree.map(lambda x: x[index : index + 1], genomes)
+        return self.decoder.decode(alone, self.resources)
 
     def watched(
         self,
@@ -372,7 +384,7 @@ class _Run:
         """Runs on from a state until there is a reason to stop."""
         directory = about.run_directory
         best = self.best_of(state)
-        reason = self.limits.reason(state, history)
+        reason = agreed(self.limits.reason(state, history))
         while reason is None:
             generation = self.generation(state, best, about)
             state, best = generation.next_state, generation.best
@@ -387,7 +399,7 @@ class _Run:
                     directory.write_best(best)
                 directory.append_metrics(generation.record.to_dict())
             asked = watch.generation(generation)
-            reason = reason or asked
+            reason = agreed(reason or asked)
             # The next generation needs the memory, whoever keeps this one.
             generation.release()
             del generation

@@ -7,6 +7,7 @@ import numpy as np
 from ..neat import Genome, NEATInfo, NEATState
 from ..network import Networks
 from ..runs import GenerationRecord, StopReason, finite_or_none
+from ._judge import Judged
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,8 +51,7 @@ class Result:
 def make_record(
     next_state: NEATState,
     info: NEATInfo,
-    networks: Networks,
-    fitness: np.ndarray,
+    judged: Judged,
     num_cached: int,
     seconds: float,
     compile_seconds: float,
@@ -61,7 +61,7 @@ def make_record(
     ids = np.asarray(info.species_id)[:num_species].tolist()
     sizes = np.asarray(info.species_size)[:num_species].tolist()
     best = int(info.best_index)
-    num_hidden, num_links = networks.num_hidden, networks.num_links
+    fitness, num_hidden, num_links = judged.fitness, judged.num_hidden, judged.num_links
     return GenerationRecord(
         generation=int(info.generation),
         best_fitness=finite_or_none(info.best_fitness),
@@ -85,6 +85,7 @@ def make_record(
         num_cached=num_cached,
         num_unlinked=int((num_links == 0).sum()),
         fitness_spread=_spread(fitness),
+        num_grown=judged.num_grown,
     )
 
 

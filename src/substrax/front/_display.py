@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from .._resources import Progress
+from .._resources import Progress, Resources
 from ..config import Experiment
 from ..evolution import Generation, GenerationRecord, xla_seconds
 
@@ -87,7 +87,6 @@ def _duration(seconds: float) -> str:
 
 
 def _title(experiment: Experiment, directory: Path | None) -> list[str]:
-    devices = jax.devices()
     words = [f"{experiment.problem.name}: {experiment.method.title}"]
     if "method.depth" in experiment.values:
         words.append(f"depth {experiment.values['method.depth']}")
@@ -96,9 +95,21 @@ def _title(experiment: Experiment, directory: Path | None) -> list[str]:
     words.append(f"population {experiment.neat.population_size}")
     return [
         ", ".join([*words, f"seed {experiment.run.seed}"]),
-        f"{devices[0].platform} ({len(devices)})"
+        _place(experiment.run.resources)
         + ("" if directory is None else f", {directory}"),
     ]
+
+
+def _place(resources: Resources) -> str:
+    """Which engine runs, and on what."""
+    if resources.native is not None:
+        return f"engine native, {_counted(resources.num_threads, 'thread')}"
+    num = resources.devices or jax.device_count()
+    return f"engine device, {_counted(num, jax.default_backend())}"
+
+
+def _counted(num: int, what: str) -> str:
+    return f"{num} {what}{'' if num == 1 else 's'}"
 
 
 def _progress_line(progress: Progress) -> str:

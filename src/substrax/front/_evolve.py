@@ -9,7 +9,7 @@ from typing import Any
 
 from .._types import brief
 from ..config import Experiment, load_run, refuse_while_loading
-from ..evolution import Callback, RunDirectory, check_callbacks
+from ..evolution import Callback, RunDirectory, check_callbacks, is_first
 from ..methods import AbstractMethod
 from ..models import Model
 from ..runs import FACTS
@@ -82,7 +82,7 @@ def evolve(
     callbacks = check_callbacks(callbacks)
     experiment.check()  # whatever is wrong is said before a directory is made
     place = None
-    if directory is not None:
+    if directory is not None and is_first():
         experiment, place = new_directory(experiment, directory)
     return go(experiment, place, callbacks, progress)
 
@@ -155,7 +155,7 @@ def go(
     with contextlib.ExitStack() as stack:
         watchers = list(callbacks)
         on_progress = None
-        if progress is not False:
+        if progress is not False and is_first():
             display = make_display(experiment, path, has_lines=bool(progress))
             stack.enter_context(display)
             watchers.append(display.update)

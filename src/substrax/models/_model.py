@@ -7,21 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from .._resources import Resources
 from .._types import brief
 from ..network import (
-    LINK_CHUNKS,
-    NODE_CHUNKS,
-    Capacity,
     Description,
     Networks,
+    TensorNetwork,
+    check_matrix,
     describe,
     evaluate,
+    to_tensors,
 )
-from ..problems import Label, NetworkFunction, Preparation, network_functions
+from ..problems import Label, Preparation
 from ._file import INCOMPLETE, network_from, read_facts, write_model
 
 
@@ -30,8 +29,8 @@ class Model:
     """One network with what belongs to it: `model(X)` are its outputs.
 
     NumPy's arrays are evaluated by the engine for CPUs; JAX's by JAX, also within
-    `jit` and `vmap`. A network with cycles starts from zero for each call and makes its
-    number of steps.
+    `jit`, `vmap` and `grad`. A network with cycles starts from zero for each call and
+    makes its number of steps.
     """
 
     network: Networks
@@ -175,21 +174,14 @@ class Model:
         return f"<Model {what}{', '.join(sizes)}{fitness}>"
 
     @functools.cached_property
-    def _function(self) -> NetworkFunction:
+    def _function(self) -> TensorNetwork:
         """For JAX; no larger than the network."""
-        network = self.network
-        num_ranks = np.unique(network.node_rank).size
-        num_links = int(network.num_links[0])
-        capacity = Capacity(
-            networks=1,
-            nodes=max(int(network.num_nodes[0]) + 1, NODE_CHUNKS[0]),
-            links=max(num_links + LINK_CHUNKS[1] * num_ranks, LINK_CHUNKS[0]),
-            ranks=num_ranks,
-        )
         # The first call may be within somebody's `jit`, to which nothing here belongs.
         with jax.ensure_compile_time_eval():
-            function = network_functions(network, capacity)
-            return jax.tree.map(jnp.asarray, function)
+            num_nodes = int(self.network.num_nodes[0])
+            check_matrix(num_nodes, Resources().budget)
+            tensors, _ = to_tensors(self.network, np.zeros(1, np.int64), num_nodes)
+            return jax.tree.map(lambda x: x[0], tensors)
 
 
 def _counted(number: int, what: str) -> str:

@@ -1,31 +1,25 @@
 """Evaluation of networks: settled (acyclic) and stepped (with state).
 
 The native engine does it on CPUs, one network after the other on all cores; see
-src/native/evaluator.hpp. On accelerators all networks of a batch are one graph of many
-parts; see `_plan`.
+src/native/evaluator.hpp. On accelerators networks of about one size are matrices, and
+evaluated side by side; see `_tensor`.
 """
 
 import dataclasses
+import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from .._memory import show_bytes
 from .._native import Engine, native_array
 from .._resources import Resources
 from .._types import ArrayLike, as_numbers, check_counts, round_up
 from ._check import check_networks, check_steps, hold_networks, secured
+from ._host import TensorGroup, tensor_groups
 from ._networks import Networks
-from ._plan import (
-    advance,
-    capacity_for,
-    functions_of,
-    groups_of,
-    make_plan,
-    settle,
-)
+from ._tensor import TensorNetwork
 
 _STATES = 3
 """How often a state exists while it is stepped."""
@@ -120,33 +114,43 @@ def _evaluate_on_device(
     resources: Resources,
     result: Float[np.ndarray, "networks samples outputs"],
 ) -> None:
-    lanes = min(_MAX_LANES, round_up(inputs.shape[1], 4))
-    capacity = capacity_for(networks, resources.budget)
+    num_samples = inputs.shape[1]
+    lanes = min(_MAX_LANES, round_up(num_samples, 4))
     with jax.enable_x64(networks.dtype == np.float64):
-        for begin, stop in groups_of(networks, capacity):
-            part = networks.part(begin, stop)
-            own = inputs[begin:stop] if inputs.shape[0] > 1 else inputs
-            plan = jax.device_put(make_plan(part, capacity))
-            for first in range(0, inputs.shape[1], lanes):
+        for group in tensor_groups(networks, resources.budget):
+            own = _rows_of(group, inputs)
+            for first in range(0, num_samples, lanes):
                 block = own[:, first : first + lanes]
-                held = _held(plan, block, lanes)
-                if steps:
-                    state = jnp.zeros((plan.bias.shape[0], lanes), inputs.dtype)
-                    state = advance(plan, state, held, steps, **functions_of(part))
-                    values = state[plan.outputs]
-                else:
-                    values = settle(plan, held, **functions_of(part))
-                values = np.asarray(values)[: len(part), :, : block.shape[1]]
-                where = slice(first, first + block.shape[1])
-                result[begin:stop, where] = values.transpose(0, 2, 1)
+                some = block.shape[1]
+                held = np.zeros((block.shape[0], lanes, block.shape[2]), block.dtype)
+                held[:, :some] = block
+                outputs = np.asarray(_evaluate_tensors(group.tensors, held, steps))
+                where = slice(first, first + some)
+                result[group.which, where] = outputs[: group.which.size, :some]
 
 
-def _held(plan, block: np.ndarray, lanes: int) -> np.ndarray:
-    """(networks or 1, samples, inputs) as the kernels want it."""
-    held = np.zeros((plan.inputs.shape[0], block.shape[2], lanes), block.dtype)
-    num = held.shape[0] if block.shape[0] == 1 else block.shape[0]
-    held[:num, :, : block.shape[1]] = block.transpose(0, 2, 1)
-    return held
+def _rows_of(group: TensorGroup, values: np.ndarray) -> np.ndarray:
+    """What belongs to the networks of a group, a row for each of its rows."""
+    num_rows = group.node.shape[0]
+    if values.shape[0] == 1:
+        return np.broadcast_to(values, (num_rows, *values.shape[1:]))
+    which = group.which
+    return values[np.append(which, np.repeat(which[-1:], num_rows - which.size))]
+
+
+@functools.partial(jax.jit, static_argnames="steps")
+def _evaluate_tensors(
+    tensors: TensorNetwork, inputs: Float[Array, "networks samples inputs"], steps: int
+) -> Float[Array, "networks samples outputs"]:
+    def one(network, inputs):
+        return network.run(inputs, steps) if steps else network(inputs)
+
+    return jax.vmap(one)(tensors, inputs)
+
+
+@jax.jit
+def _step_tensors(tensors, states, inputs):
+    return jax.vmap(lambda network, *now: network.step(*now))(tensors, states, inputs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,19 +231,16 @@ class Stepper:
 def _step_on_device(
     networks: Networks, state: np.ndarray, inputs: np.ndarray, resources: Resources
 ) -> tuple[np.ndarray, np.ndarray]:
-    states, outputs = [], []
-    capacity = capacity_for(networks, resources.budget)
+    after = np.empty_like(state)
+    shape = (len(networks), inputs.shape[1], networks.num_outputs)
+    outputs = np.empty(shape, networks.dtype)
     with jax.enable_x64(networks.dtype == np.float64):
-        for begin, stop in groups_of(networks, capacity):
-            part = networks.part(begin, stop)
-            plan = make_plan(part, capacity)
-            own = inputs[begin:stop] if inputs.shape[0] > 1 else inputs
-            first, last = networks.node_bounds[[begin, stop]]
-            values = np.zeros((plan.bias.shape[0], state.shape[1]), state.dtype)
-            values[: last - first] = state[first:last]
-            held = _held(plan, own, state.shape[1])
-            after = advance(plan, values, held, networks.steps, **functions_of(part))
-            result = np.asarray(after)
-            states.append(result[: last - first])
-            outputs.append(result[plan.outputs[: len(part)]].transpose(0, 2, 1))
-    return np.concatenate(states), np.concatenate(outputs)
+        for group in tensor_groups(networks, resources.budget):
+            is_node = (group.node >= 0)[..., None]
+            states = np.where(is_node, state[group.node], 0)
+            values = _step_tensors(group.tensors, states, _rows_of(group, inputs))
+            num = group.which.size
+            new, answers = (np.asarray(x)[:num] for x in values)
+            after[group.node[:num][is_node[:num, :, 0]]] = new[is_node[:num, :, 0]]
+            outputs[group.which] = answers
+    return after, outputs

@@ -14,8 +14,6 @@ from ..cppn import ACTIVATION_NAMES, Dialect
 if TYPE_CHECKING:
     from ._describe import Description
 
-_LINKS_AT_A_TIME = 1 << 20
-
 AXES = {
     "node_bounds": ("networks + 1",),
     "node_activation": ("nodes",),
@@ -103,6 +101,32 @@ class Networks:
             link_target=self.link_target[links],
             link_weight=self.link_weight[links],
             num_found=self.num_found[begin:stop],
+        )
+        return checked(part) if is_checked(self) else part
+
+    def take(self, which: Int[np.ndarray, " some"]) -> "Networks":
+        """Some networks, in that order, as new arrays."""
+
+        def places(bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            first, counts = bounds[which], np.diff(bounds)[which]
+            ends = np.cumsum(counts)
+            within = np.arange(counts.sum()) - np.repeat(ends - counts, counts)
+            return np.repeat(first, counts) + within, np.concatenate([[0], ends])
+
+        node, node_bounds = places(self.node_bounds)
+        link, link_bounds = places(self.link_bounds)
+        part = dataclasses.replace(
+            self,
+            node_bounds=node_bounds,
+            node_activation=self.node_activation[node],
+            node_bias=self.node_bias[node],
+            node_rank=self.node_rank[node],
+            node_point=self.node_point[node],
+            link_bounds=link_bounds,
+            link_source=self.link_source[link],
+            link_target=self.link_target[link],
+            link_weight=self.link_weight[link],
+            num_found=self.num_found[which],
         )
         return checked(part) if is_checked(self) else part
 
@@ -200,25 +224,4 @@ def is_checked(networks: Networks) -> bool:
     # copies, whose arrays can be written to.
     return getattr(networks, "_is_checked", False) and not any(
         getattr(networks, name).flags.writeable for name in AXES
-    )
-
-
-def silence_unfed(networks: Networks) -> Networks:
-    """Makes nodes that no link feeds yield 0, not activation(0).
-
-    So has PUREPLES it: an output that nothing reaches is 0 even under a sigmoid.
-    """
-    is_fed = np.zeros(networks.node_activation.size, bool)
-    bounds = networks.link_bounds
-    for some in networks.link_slices(_LINKS_AT_A_TIME):
-        begin, stop = some.start, some.stop
-        first = int(np.searchsorted(bounds, begin, side="right")) - 1
-        last = int(np.searchsorted(bounds, stop, side="left"))
-        counts = np.diff(bounds[first : last + 1].clip(begin, stop))
-        offset = np.repeat(networks.node_bounds[first:last], counts)
-        is_fed[offset + networks.link_target[some]] = True
-    identity = ACTIVATION_NAMES.index("identity")
-    return dataclasses.replace(
-        networks,
-        node_activation=np.where(is_fed, networks.node_activation, identity),
     )

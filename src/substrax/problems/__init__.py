@@ -4,6 +4,7 @@ from ._arrays import ArrayProblem as ArrayProblem
 from ._arrays_file import arrays_pieces as arrays_pieces
 from ._arrays_file import read_arrays as read_arrays
 from ._base import AbstractProblem as AbstractProblem
+from ._base import TracedFitness as TracedFitness
 from ._cartpole import CartPole as CartPole
 from ._data import data_problem as data_problem
 from ._double_pole import DoublePole as DoublePole
@@ -17,7 +18,6 @@ from ._loss import LOSSES as LOSSES
 from ._loss import auc as auc
 from ._maze import HardMaze as HardMaze
 from ._network_function import NetworkFunction as NetworkFunction
-from ._network_function import network_functions as network_functions
 from ._panel import Panel as Panel
 from ._panel_data import PanelData as PanelData
 from ._panel_data import generate_panel as generate_panel

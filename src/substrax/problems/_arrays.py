@@ -1,6 +1,7 @@
 """The first door for a user's own problem: arrays."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..network import Networks
 from ..substrate import Layout
 from ._base import (
     AbstractProblem,
+    TracedFitness,
     check_layout,
     check_networks,
     check_positive,
@@ -20,7 +22,7 @@ from ._base import (
     check_target,
 )
 from ._frames import OF_TRAINING, answer_names, by_name, column_names
-from ._loss import LOSSES, LossFunction, draw_samples, mean_loss
+from ._loss import LOSSES, LossFunction, draw_samples, mean_loss, traced_loss
 from ._preparation import Preparation
 
 
@@ -237,6 +239,13 @@ class ArrayProblem(AbstractProblem):
         return 1.0 - mean_loss(
             networks, inputs, targets, self.loss, self.chunk_size, resources
         )
+
+    def traced(self) -> TracedFitness | None:
+        return self._traced if self.samples_per_generation is None else None
+
+    @functools.cached_property
+    def _traced(self) -> TracedFitness | None:
+        return traced_loss(self.inputs, self.targets, self.loss)
 
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
         return self.inputs, self.targets

@@ -2,6 +2,8 @@
 
 import abc
 import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float, Key
@@ -11,6 +13,18 @@ from .._types import as_number, check_whole, shown
 from ..network import Networks
 from ..substrate import Layout
 from ._preparation import Preparation
+
+
+class TracedFitness(NamedTuple):
+    """A fitness in two steps, for the tensor engine.
+
+    `outcome(network, key)` is what JAX computes of one network, within a jit with all
+    that comes before: a tree of arrays. `fitness(outcomes)` is what NumPy makes of the
+    outcomes of all networks, which have an axis for them in front.
+    """
+
+    outcome: Callable[..., Any]
+    fitness: Callable[[Any], Float[np.ndarray, " networks"]]
 
 
 class AbstractProblem(abc.ABC):
@@ -62,6 +76,14 @@ class AbstractProblem(abc.ABC):
         **Returns:** the fitness in 64 bits. A network with an output that is NaN or
         infinite gets NaN, which NEAT counts as failed; the others are not touched.
         """
+
+    def traced(self) -> TracedFitness | None:
+        """The same fitness for the tensor engine, which then needs no network on the
+        host; None if there is none, or if the data are large.
+
+        Give the same object each time: another one is compiled again.
+        """
+        return None
 
     @abc.abstractmethod
     def measures(self, network: Networks) -> dict[str, float]:

@@ -15,7 +15,13 @@ from .._resources import Resources
 from .._types import check_settings
 from ..network import Networks
 from ..substrate import Layout
-from ._base import AbstractProblem, check_networks, check_positive, check_single
+from ._base import (
+    AbstractProblem,
+    TracedFitness,
+    check_networks,
+    check_positive,
+    check_single,
+)
 from ._function import NetworkFitness, run_population
 from ._network_function import NetworkFunction
 
@@ -71,7 +77,7 @@ def _balance(num_episodes: int, max_steps: int, has_velocities: bool) -> Network
 
     def balance(network: NetworkFunction, key: Key[Array, ""]) -> Float[Array, ""]:
         """Steps for which the pole stays up, in all episodes together."""
-        dtype = network.plan.bias.dtype
+        dtype = network.dtype
         start = jax.random.uniform(
             key, (num_episodes, 4), dtype, minval=-0.05, maxval=0.05
         )
@@ -174,9 +180,12 @@ class CartPole(AbstractProblem):
         resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         check_networks(self, networks)
+        traced = self.traced()
+        return traced.fitness(run_population(traced.outcome, networks, key, resources))
+
+    def traced(self) -> TracedFitness:
         fn = _balance(self.num_episodes, self.max_steps, self.has_velocities)
-        steps = run_population(fn, networks, key, resources)
-        return steps / (self.num_episodes * self.max_steps)
+        return TracedFitness(fn, lambda n: n / (self.num_episodes * self.max_steps))
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)

@@ -121,7 +121,7 @@ def _balance(
 
     def balance(network: NetworkFunction, key: Key[Array, ""]) -> _Outcome:
         del key
-        dtype = network.plan.bias.dtype
+        dtype = network.dtype
         states = jnp.asarray(starts, dtype)
         num = len(starts)
         scale = jnp.asarray(SCALES, dtype)[None]

@@ -62,7 +62,7 @@ def _dual_task(radar: str, food: str, max_steps: int) -> Callable:
     """
 
     def journey(network: NetworkFunction, key: Key[Array, ""]) -> _DualOutcome:
-        dtype = network.plan.bias.dtype
+        dtype = network.dtype
         foods = jnp.asarray(worlds.FOODS, dtype)
         if food == "random":
             foods = draw_foods(key, dtype)

@@ -12,15 +12,22 @@ from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
 from .._types import brief
-from ..network import Networks, capacity_for, groups_of
+from ..network import Networks, ReadiedNetworks, fits_readied, tensor_groups
+from ..network import check_networks as check_networks_of
 from ..substrate import Layout
 from ._arguments import function_name, two_arguments
-from ._base import AbstractProblem, check_networks, check_own, check_single
+from ._base import (
+    AbstractProblem,
+    TracedFitness,
+    check_networks,
+    check_own,
+    check_single,
+)
 from ._network_function import (
     NetworkFunction,
-    network_functions,
+    callable_engine,
+    native_functions,
     over_population,
-    slots_for,
 )
 
 NetworkFitness = Callable[..., Any]
@@ -36,13 +43,17 @@ def run_population(
     """`fn` of each network with the same key, compiled."""
     if not len(networks):
         return np.zeros(0)
-    values = run_outcomes(fn, networks, key, resources)
+    return _one_each(run_outcomes(fn, networks, key, resources))
+
+
+def _one_each(values: Any) -> Float[np.ndarray, " networks"]:
+    """What a fitness function gave, if that is a number for each network."""
     if values is None:
         raise ValueError(
             "the fitness function gave nothing (None); it must return a number. Is a "
             "`return` missing?"
         )
-    if np.shape(values) != (len(networks),):
+    if np.ndim(values) != 1:
         raise ValueError(
             f"the fitness function gave the shape {np.shape(values)[1:]} for one "
             "network; it must give a single number, for example by .mean()."
@@ -60,32 +71,80 @@ def run_outcomes(
 
     There must be a network; without one it is not known what the tree looks like.
     """
-    parts = []
+    resources = resources or Resources()
+    check_networks_of(networks)
     # Only while it runs: JAX's configuration is the caller's.
     with jax.enable_x64(networks.dtype == np.float64):
-        capacity = capacity_for(networks, (resources or Resources()).budget)
-        num_slots = slots_for(networks)
-        for begin, stop in groups_of(networks, capacity):
-            part = networks.part(begin, stop)
-            functions = network_functions(part, capacity, num_slots)
-            # All groups are padded to one number of networks.
-            values = _compiled(fn, capacity.networks)(functions, key)
-            num = stop - begin
+        native = callable_engine(resources)
+        if native is None:
+            return _on_device(fn, networks, key, resources)
+        parts, num_rows = [], min(_AT_ONCE, len(networks))
+        while num_rows > 1 and not fits_readied(networks, num_rows, resources.budget):
+            num_rows //= 2
+        for begin in range(0, len(networks), num_rows):
+            part = networks.part(begin, min(begin + num_rows, len(networks)))
+            readied = ReadiedNetworks(native, part, resources)
+            functions = native_functions(networks, readied, resources, num_rows)
+            values = _for_native(fn, num_rows)(functions, key)
+            num = len(part)
             parts.append(
+                # (to NumPy's while the networks are there: JAX may still be at work)
                 jax.tree.map(lambda x, n=num: np.asarray(x, np.float64)[:n], values)
             )
     return jax.tree.map(lambda *some: np.concatenate(some), *parts)
 
 
+def _on_device(
+    fn: NetworkFitness, networks: Networks, key: Key[Array, ""], resources: Resources
+) -> Any:
+    """Networks of about one size at a time, as matrices."""
+    parts, which = [], []
+    for group in tensor_groups(networks, resources.budget):
+        values = _for_tensors(fn)(group.tensors, key)
+        num = group.which.size
+        parts.append(
+            jax.tree.map(lambda x, n=num: np.asarray(x, np.float64)[:n], values)
+        )
+        which.append(group.which)
+    order = np.argsort(np.concatenate(which))
+    return jax.tree.map(lambda *some: np.concatenate(some)[order], *parts)
+
+
+_AT_ONCE = 1024
+"""Networks that are evaluated side by side, at most."""
+
+
 @functools.lru_cache(maxsize=32)
-def _compiled(fn: NetworkFitness, num: int) -> Callable:
+def _for_native(fn: NetworkFitness, num: int) -> Callable:
     # By function and number of networks, so that a run traces once for its shape.
-    return jax.jit(over_population(functools.partial(_numbers_of, fn), num))
+    return jax.jit(over_population(_numbers_fn(fn), num))
+
+
+@functools.lru_cache(maxsize=32)
+def _for_tensors(fn: NetworkFitness) -> Callable:
+    return jax.jit(jax.vmap(_numbers_fn(fn), in_axes=(0, None)))
+
+
+@functools.lru_cache(maxsize=32)
+def _numbers_fn(fn: NetworkFitness) -> Callable[..., Any]:
+    """The same object for the same function, so that it is compiled once."""
+    return functools.partial(_numbers_of, fn)
 
 
 def _numbers_of(fn: NetworkFitness, network: NetworkFunction, *args: Any) -> Any:
     """What a function says, if it is made of numbers; told while it is traced."""
-    values = fn(network, *args)
+    try:
+        values = fn(network, *args)
+    except (
+        jax.errors.ConcretizationTypeError,  # float(x), if x > 0, x.item()
+        jax.errors.TracerArrayConversionError,  # np.sin(x)
+        jax.errors.TracerIntegerConversionError,
+    ) as error:
+        raise ValueError(
+            "the fitness function needs the numbers themselves, which JAX does not "
+            "have while it compiles. Write it with jax.numpy (jnp.where for if, no "
+            "float(), no NumPy), or give sx.HostProblem a Python function."
+        ) from error
     for value in jax.tree.leaves(values):
         try:
             dtype = jnp.asarray(value).dtype
@@ -144,6 +203,9 @@ class FunctionProblem(AbstractProblem):
     ) -> Float[np.ndarray, " networks"]:
         check_networks(self, networks)
         return run_population(self.fn, networks, key, resources)
+
+    def traced(self) -> TracedFitness:
+        return TracedFitness(_numbers_fn(self.fn), _one_each)
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)

@@ -11,8 +11,8 @@ from .._resources import Resources
 from .._types import check_settings
 from ..network import Networks
 from ..substrate import Layout
-from ._base import AbstractProblem, check_networks, check_single
-from ._loss import mean_loss, misclassified, squared
+from ._base import AbstractProblem, TracedFitness, check_networks, check_single
+from ._loss import mean_loss, misclassified, squared, traced_loss
 from ._preparation import Preparation
 
 # Rows at a time: 16 bits have no more.
@@ -62,6 +62,13 @@ class XOR(AbstractProblem):
         del key
         check_networks(self, networks)
         return 1.0 - mean_loss(networks, *self.samples(), squared, _ALL, resources)
+
+    def traced(self) -> TracedFitness | None:
+        return self._traced
+
+    @functools.cached_property
+    def _traced(self) -> TracedFitness | None:
+        return traced_loss(*self.samples(), squared)
 
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
         return _truth_table(2)
@@ -118,6 +125,13 @@ class Parity(AbstractProblem):
         del key
         check_networks(self, networks)
         return 1.0 - mean_loss(networks, *self.samples(), squared, _ALL, resources)
+
+    def traced(self) -> TracedFitness | None:
+        return self._traced
+
+    @functools.cached_property
+    def _traced(self) -> TracedFitness | None:
+        return traced_loss(*self.samples(), squared)
 
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
         return _truth_table(self.num_bits)

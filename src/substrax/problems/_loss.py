@@ -3,11 +3,14 @@
 from collections.abc import Callable, Iterator
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from .._resources import Resources
 from ..network import Networks, evaluate
+from ._base import TracedFitness
+from ._network_function import NetworkFunction
 
 LossFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """From outputs (networks, samples, outputs) and targets (samples, outputs), in 64 bits,
@@ -20,6 +23,9 @@ Sums of floats depend on how they are grouped. So losses are always added up in 
 of this many samples, and the blocks' sums in their order, however many are evaluated at
 a time.
 """
+
+_MAX_CONSTANT = 1 << 20
+"""Inputs that may be a part of a compiled program, at most."""
 
 _MAX_VALUES = 1 << 24
 """Outputs that are held at a time, at most; else fewer networks are taken at once."""
@@ -107,22 +113,58 @@ def mean_loss(
     chunk_size = -(-chunk_size // _BLOCK) * _BLOCK
     total = np.zeros(len(networks))
     for first, values in _outputs(networks, inputs, chunk_size, resources):
-        wanted = targets[first : first + values.shape[1]]
-        is_finite = np.isfinite(values).all(axis=2)
-        with np.errstate(all="ignore"):  # what is not finite is dealt with below
-            losses = np.asarray(loss(values, wanted), np.float64)
-        if losses.shape != values.shape[:2]:
-            raise ValueError(
-                f"the loss gave the shape {losses.shape} for outputs {values.shape}; "
-                "it must give one number for each network and sample, "
-                f"{values.shape[:2]}."
-            )
-        losses = np.where(is_finite, losses, np.nan)
+        losses = _losses(values, targets[first : first + values.shape[1]], loss)
         for begin in range(0, losses.shape[1], _BLOCK):
             # How NumPy groups a sum depends on how numbers lie in memory.
             block = np.ascontiguousarray(losses[:, begin : begin + _BLOCK])
             total += block.sum(axis=1)
     return total / len(inputs)
+
+
+def _losses(
+    outputs: Float[np.ndarray, "networks samples outputs"],
+    targets: Float[np.ndarray, "samples outputs"],
+    loss: LossFunction,
+) -> Float[np.ndarray, "networks samples"]:
+    """Losses of outputs; NaN where one is not finite."""
+    is_finite = np.isfinite(outputs).all(axis=2)
+    with np.errstate(all="ignore"):  # what is not finite is dealt with below
+        losses = np.asarray(loss(outputs, targets), np.float64)
+    if losses.shape != outputs.shape[:2]:
+        raise ValueError(
+            f"the loss gave the shape {losses.shape} for outputs {outputs.shape}; "
+            "it must give one number for each network and sample, "
+            f"{outputs.shape[:2]}."
+        )
+    return np.where(is_finite, losses, np.nan)
+
+
+def traced_samples(
+    inputs: Float[np.ndarray, "samples inputs"],
+    fitness: Callable[[Float[np.ndarray, "networks samples outputs"]], np.ndarray],
+) -> TracedFitness | None:
+    """A fitness of the outputs for all samples, if these are few."""
+    if len(inputs) > _BLOCK or inputs.size > _MAX_CONSTANT:
+        return None
+
+    def outcome(network: NetworkFunction, key: Key[Array, ""]) -> Array:
+        del key
+        return network(jnp.asarray(inputs, network.dtype))
+
+    return TracedFitness(outcome, fitness)
+
+
+def traced_loss(
+    inputs: Float[np.ndarray, "samples inputs"],
+    targets: Float[np.ndarray, "samples outputs"],
+    loss: LossFunction,
+) -> TracedFitness | None:
+    """1 minus the mean loss, as `mean_loss` has it, if samples are few."""
+
+    def fitness(outputs: Float[np.ndarray, "networks samples outputs"]) -> np.ndarray:
+        return 1.0 - _losses(outputs, targets, loss).sum(axis=1) / len(inputs)
+
+    return traced_samples(inputs, fitness)
 
 
 def scores_of(

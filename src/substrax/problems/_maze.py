@@ -35,7 +35,7 @@ def _hard_maze(radar: str, max_steps: int) -> Callable:
 
     def journey(network: NetworkFunction, key: Key[Array, ""]) -> _MazeOutcome:
         del key
-        dtype = network.plan.bias.dtype
+        dtype = network.dtype
         goal = jnp.asarray([worlds.HARD_MAZE_GOAL], dtype)
         waypoints = jnp.asarray(worlds.HARD_MAZE_WAYPOINTS, dtype)
 

@@ -16,6 +16,7 @@ from ..network import Networks
 from ..substrate import Layout
 from ._base import (
     AbstractProblem,
+    TracedFitness,
     check_choice,
     check_networks,
     check_positive,
@@ -68,8 +69,14 @@ class RobotProblem(AbstractProblem):
         check_networks(self, networks)
         if not len(networks):
             return np.zeros(0)
-        end = run_outcomes(self._journey(), networks, key, resources)
-        return np.where(end.is_finite > 0, self._scores(end), np.nan)
+        traced = self.traced()
+        return traced.fitness(run_outcomes(traced.outcome, networks, key, resources))
+
+    def traced(self) -> TracedFitness:
+        def fitness(end: Any) -> np.ndarray:
+            return np.where(end.is_finite > 0, self._scores(end), np.nan)
+
+        return TracedFitness(self._journey(), fitness)
 
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)

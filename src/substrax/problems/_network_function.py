@@ -1,35 +1,35 @@
 """Networks as functions inside `jit`, `vmap` and `scan`.
 
-A fitness in JAX is best written for one network. All networks of a population are one
-graph, though, and none is padded to the largest; there is no axis to `vmap` over. So
-what is vmapped here is the number of the network, and a rule of our own
-(`jax.custom_batching`) says what all the calls together mean: one evaluation of the
-whole graph.
+A fitness in JAX is best written for one network. On CPUs the native engine evaluates
+all networks of a population in one call, though; there is no axis to `vmap` over. So
+what is vmapped is the number of the network, and a rule of our own
+(`jax.custom_batching`) says what all the calls together mean: one call for all.
+Elsewhere networks are matrices (`TensorNetwork`), and vmapped as anything is.
 """
 
 import functools
 from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, UInt32
 
+from .._native import Engine
 from .._resources import Resources
-from ..cppn import Dialect
 from ..network import (
-    Capacity,
     Networks,
-    Plan,
-    advance,
-    capacity_for,
-    make_plan,
-    settle,
+    ReadiedNetworks,
+    advance_natively,
+    calls_native,
+    settle_natively,
 )
 
 
-class NetworkFunction(eqx.Module):
+@runtime_checkable
+class NetworkFunction(Protocol):
     """One network of a population, for use within JAX functions.
 
     `network(inputs)` evaluates samples, (samples, inputs) to (samples, outputs), as
@@ -42,36 +42,62 @@ class NetworkFunction(eqx.Module):
     each step and has nothing to remember.
     """
 
-    plan: Plan
-    slots: Int[Array, "rows slots"]
-    """The node of the plan that each slot of a network's state belongs to."""
-    steps: Int[Array, ""]
+    num_inputs: int
+    num_outputs: int
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of inputs, states and outputs."""
+        ...
+
+    def __call__(
+        self, inputs: Float[Array, "samples inputs"], /
+    ) -> Float[Array, "samples outputs"]: ...
+
+    def start(self, num: int = 1, /) -> Float[Array, "slots environments"]:
+        """The state before anything happened, for `num` environments."""
+        ...
+
+    def step(
+        self,
+        state: Float[Array, "slots environments"],
+        inputs: Float[Array, "environments inputs"],
+        /,
+    ) -> tuple[
+        Float[Array, "slots environments"], Float[Array, "environments outputs"]
+    ]:
+        """Gives each environment's inputs to the network; next state, outputs."""
+        ...
+
+
+class NativeFunction(eqx.Module):
+    """A network that the native engine evaluates."""
+
+    number: UInt32[Array, " 2"]
+    """Of the networks, which the engine was told before."""
     index: Int[Array, ""]
-    """Which network of the plan this is."""
-    activation_ids: tuple[int, ...] = eqx.field(static=True)
-    dialect: Dialect = eqx.field(static=True)
+    """Which of them this is."""
+    num_rows: int = eqx.field(static=True)
+    """How many of them are evaluated at a time; as many as are vmapped over."""
+    num_slots: int = eqx.field(static=True)
+    """Values that a state has."""
+    num_inputs: int = eqx.field(static=True)
+    num_outputs: int = eqx.field(static=True)
+    dtype: np.dtype = eqx.field(static=True)
     is_acyclic: bool = eqx.field(static=True)
-
-    @property
-    def num_inputs(self) -> int:
-        return self.plan.inputs.shape[1]
-
-    @property
-    def num_outputs(self) -> int:
-        return self.plan.outputs.shape[1]
+    threads: int = eqx.field(static=True)
 
     def __call__(
         self, inputs: Float[Array, "samples inputs"]
     ) -> Float[Array, "samples outputs"]:
-        if self.is_acyclic:
-            settle_one, _ = _functions(self.activation_ids, self.dialect)
-            return settle_one(self.plan, self.index, self._cast(inputs))
-        return self.step(self.start(inputs.shape[0]), inputs)[1]
+        if not self.is_acyclic:
+            return self.step(self.start(inputs.shape[0]), inputs)[1]
+        settle_one, _ = _functions(self.num_rows, self.num_outputs, self.threads)
+        return settle_one(self.number, self.index, self._cast(inputs))
 
     def start(self, num: int = 1) -> Float[Array, "slots environments"]:
-        """The state before anything happened, for `num` environments."""
-        num_slots = 1 if self.is_acyclic else self.slots.shape[1]
-        return jnp.zeros((num_slots, num), self.plan.bias.dtype)
+        num_slots = 1 if self.is_acyclic else self.num_slots
+        return jnp.zeros((num_slots, num), self.dtype)
 
     def step(
         self,
@@ -80,13 +106,10 @@ class NetworkFunction(eqx.Module):
     ) -> tuple[
         Float[Array, "slots environments"], Float[Array, "environments outputs"]
     ]:
-        """Gives each environment's inputs to the network; next state, outputs."""
         if self.is_acyclic:
             return state, self(inputs)
-        _, advance_one = _functions(self.activation_ids, self.dialect)
-        return advance_one(
-            (self.plan, self.slots, self.steps), self.index, state, self._cast(inputs)
-        )
+        _, advance_one = _functions(self.num_rows, self.num_outputs, self.threads)
+        return advance_one(self.number, self.index, state, self._cast(inputs))
 
     def _cast(self, inputs: Float[Array, "n inputs"]) -> Float[Array, "n inputs"]:
         if inputs.ndim != 2 or inputs.shape[1] != self.num_inputs:
@@ -94,77 +117,59 @@ class NetworkFunction(eqx.Module):
                 f"a network with {self.num_inputs} inputs was given the shape "
                 f"{inputs.shape}; give (samples, {self.num_inputs})."
             )
-        return inputs.astype(self.plan.bias.dtype)
+        return inputs.astype(self.dtype)
 
 
 @functools.cache
 def _functions(
-    activation_ids: tuple[int, ...], dialect: Dialect
+    num_rows: int, num_outputs: int, threads: int
 ) -> tuple[Callable, Callable]:
     """Settling and advancing of one network, which become those of all under vmap.
 
     Everything traced is an argument, nothing is closed over: the rules are called
     wherever JAX gets to batching, also from within a `scan`.
     """
-    options = {"activation_ids": activation_ids, "dialect": dialect}
+    settle_all = functools.partial(
+        settle_natively, num_outputs=num_outputs, threads=threads
+    )
+    advance_all = functools.partial(
+        advance_natively, num_outputs=num_outputs, threads=threads
+    )
 
-    def held(plan, inputs):
-        """(networks, samples, inputs) as the kernels want it."""
-        rows = jnp.zeros(
-            (plan.inputs.shape[0], inputs.shape[2], inputs.shape[1]), inputs.dtype
-        )
-        return rows.at[: inputs.shape[0]].set(inputs.transpose(0, 2, 1))
-
-    def settle_all(plan, inputs):
-        outputs = settle(plan, held(plan, inputs), **options)
-        return outputs[: inputs.shape[0]].transpose(0, 2, 1)
-
-    def advance_all(parts, state, inputs):
-        plan, slots, steps = parts
-        slots = slots[: inputs.shape[0]]
-        values = jnp.zeros((plan.bias.shape[0], inputs.shape[1]), state.dtype)
-        values = values.at[slots].set(state)
-        values = advance(plan, values, held(plan, inputs), steps, **options)
-        outputs = values[plan.outputs][: inputs.shape[0]]
-        return values[slots], outputs.transpose(0, 2, 1)
-
-    def everybody(plan, x):
-        return jnp.broadcast_to(x, (plan.inputs.shape[0], *x.shape))
+    def everybody(x):
+        return jnp.broadcast_to(x, (num_rows, *x.shape))
 
     @jax.custom_batching.custom_vmap
-    def settle_one(plan, index, inputs):
-        return settle_all(plan, everybody(plan, inputs))[index]
+    def settle_one(number, index, inputs):
+        return settle_all(number, everybody(inputs))[index]
 
     @settle_one.def_vmap
-    def _(axis_size, in_batched, plan, index, inputs):
+    def _(axis_size, in_batched, number, index, inputs):
         _, is_index_batched, is_input_batched = in_batched
         if is_index_batched:  # over the population
             inputs = _spread(inputs, is_input_batched, axis_size)
-            return settle_all(plan, inputs), True
+            return settle_all(number, inputs), True
         # Over samples: then there are that many more of them.
         flat = inputs.reshape(-1, inputs.shape[2])
-        outputs = settle_one(plan, index, flat)
+        outputs = settle_one(number, index, flat)
         return outputs.reshape(*inputs.shape[:2], -1), True
 
     @jax.custom_batching.custom_vmap
-    def advance_one(parts, index, state, inputs):
-        plan = parts[0]
-        state, outputs = advance_all(
-            parts, everybody(plan, state), everybody(plan, inputs)
-        )
+    def advance_one(number, index, state, inputs):
+        state, outputs = advance_all(number, everybody(inputs), everybody(state))
         return state[index], outputs[index]
 
     @advance_one.def_vmap
-    def _(axis_size, in_batched, parts, index, state, inputs):
+    def _(axis_size, in_batched, number, index, state, inputs):
         _, is_index_batched, is_state_batched, is_input_batched = in_batched
         state = _spread(state, is_state_batched, axis_size)
         inputs = _spread(inputs, is_input_batched, axis_size)
         if is_index_batched:
-            return advance_all(parts, state, inputs), (True, True)
+            return advance_all(number, inputs, state), (True, True)
         # Over environments: (axis, slots, lanes) is (slots, axis * lanes).
         lanes = state.transpose(1, 0, 2).reshape(state.shape[1], -1)
         lanes, outputs = advance_one(
-            parts, index, lanes, inputs.reshape(-1, inputs.shape[2])
+            number, index, lanes, inputs.reshape(-1, inputs.shape[2])
         )
         state = lanes.reshape(state.shape[1], axis_size, -1).transpose(1, 0, 2)
         return (state, outputs.reshape(*inputs.shape[:2], -1)), (True, True)
@@ -176,7 +181,7 @@ def _spread(x, is_batched: bool, axis_size: int):
     return x if is_batched else jnp.broadcast_to(x, (axis_size, *x.shape))
 
 
-def slots_for(networks: Networks) -> int:
+def _state_size(networks: Networks) -> int:
     """Values that the state of the largest network has: one of few sizes, so that a
     growing population compiles seldom. The least holds what control tasks mostly find.
     Networks without cycles have no state.
@@ -189,36 +194,30 @@ def slots_for(networks: Networks) -> int:
     return num
 
 
-def network_functions(
-    networks: Networks, capacity: Capacity | None = None, num_slots: int | None = None
-) -> NetworkFunction:
-    """The networks of a population, to be vmapped over with `over_population`.
-
-    Call it under `jax.enable_x64(True)` if the networks are in 64 bits.
-    """
-    if capacity is None:
-        capacity = capacity_for(networks, Resources().budget)
-        capacity = capacity._replace(networks=len(networks))
-    plan = make_plan(networks, capacity)
-    num_slots = num_slots or slots_for(networks)
-    dummy = plan.bias.shape[0] - 1
-    slots = np.full((plan.inputs.shape[0], num_slots), dummy, np.int32)
-    number = np.arange(num_slots)
-    places = networks.node_bounds[:-1, None] + number
-    is_node = number < networks.num_nodes[:, None]
-    slots[: len(networks)] = np.where(is_node, places, dummy)
-    return NetworkFunction(
-        plan=jax.tree.map(jnp.asarray, plan),
-        slots=jnp.asarray(slots),
-        steps=jnp.asarray(networks.steps, jnp.int32),
+def native_functions(
+    networks: Networks, readied: ReadiedNetworks, resources: Resources, num_rows: int
+) -> NativeFunction:
+    """Networks that were readied, to be vmapped over with `over_population`."""
+    return NativeFunction(
+        number=jnp.asarray(readied.number),
         index=jnp.asarray(0, jnp.int32),
-        activation_ids=networks.activation_ids,
-        dialect=networks.dialect,
+        num_rows=num_rows,
+        num_slots=_state_size(networks),
+        num_inputs=networks.num_inputs,
+        num_outputs=networks.num_outputs,
+        dtype=networks.dtype,
         is_acyclic=networks.is_acyclic,
+        threads=resources.num_threads,
     )
 
 
-def over_population(fn: Callable, num: int) -> Callable:
+def callable_engine(resources: Resources) -> Engine | None:
+    """The native engine, if JAX's programs can call it."""
+    native = resources.native
+    return native if native is not None and calls_native(native) else None
+
+
+def over_population(fn: Callable[..., Any], num: int) -> Callable[..., Any]:
     """`fn(network, *args)` for the first `num` networks at once, args shared by all."""
 
     def one(index, networks, *args):

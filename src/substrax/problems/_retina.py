@@ -11,8 +11,8 @@ from .._resources import Resources
 from .._types import check_settings
 from ..network import Networks, evaluate
 from ..substrate import Layout
-from ._base import AbstractProblem, check_networks, check_single
-from ._loss import absolute, is_right
+from ._base import AbstractProblem, TracedFitness, check_networks, check_single
+from ._loss import absolute, is_right, traced_samples
 from ._preparation import Preparation
 
 _COLUMNS = (-0.75, -0.25, 0.25, 0.75)
@@ -127,6 +127,14 @@ class Retina(AbstractProblem):
         check_networks(self, networks)
         return _score(*self._answers(networks, resources))
 
+    def traced(self) -> TracedFitness | None:
+        return self._traced
+
+    @functools.cached_property
+    def _traced(self) -> TracedFitness | None:
+        targets = retina_patterns()[1]
+        return traced_samples(self._inputs(), lambda outputs: _score(outputs, targets))
+
     def measures(self, network: Networks) -> dict[str, float]:
         check_single(self, network)
         is_hit = is_right(*self._answers(network))[0]
@@ -139,9 +147,12 @@ class Retina(AbstractProblem):
     def _answers(
         self, networks: Networks, resources: Resources | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        pixels, targets = retina_patterns()
+        outputs = evaluate(networks, self._inputs(), resources=resources)
+        return outputs.astype(np.float64), retina_patterns()[1]
+
+    def _inputs(self) -> Float[np.ndarray, "patterns inputs"]:
+        pixels, _ = retina_patterns()
         inputs = np.where(pixels > 0, 1.0, self.dark)
         if self.has_bias:
             inputs = np.column_stack([inputs, np.ones(len(inputs))])
-        outputs = evaluate(networks, inputs, resources=resources)
-        return outputs.astype(np.float64), targets
+        return inputs

@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
-from .._suggest import suggest
 from .._types import check_settings, chosen, shown
 from ..network import Networks
 from ..substrate import Layout
@@ -18,7 +17,7 @@ from ._base import AbstractProblem, check_positive
 from ._data import data_problem
 from ._held_back import check_test_share
 from ._preparation import Preparation
-from ._table import read_columns
+from ._table import no_column, read_columns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,10 +96,7 @@ class Table(AbstractProblem):
             names = tuple(name for name in columns if name != answer)
         for name in (answer, *names):
             if name not in columns:
-                raise ValueError(
-                    f"{self.path} has no column {shown(name)}"
-                    f"{suggest(name, list(columns))}. It has: {', '.join(columns)}."
-                )
+                raise ValueError(no_column(self.path, name, list(columns)))
         if not names:
             raise ValueError(
                 f"{self.path} has no column besides {shown(answer)} to learn from."

@@ -121,8 +121,10 @@ def key_of(key: str, known: Mapping[str, Setting], names: tuple[str, str, str]) 
             f"method here is {names[1]!r}. Leave it out, or add --method {others[-1]}."
         )
     short = {k.rpartition(".")[2] for k in known}
+    # ("problem" looks like problem.colour, and cannot be meant by it)
+    likely = [k for k in (*known, *short, *ALIASES) if not key.startswith(f"{k}.")]
     raise ValueError(
-        f"there is no setting {shown(key)}{suggest(key, [*known, *short, *ALIASES])}. "
+        f"there is no setting {shown(key)}{suggest(key, likely)}. "
         "`substrax list EXPERIMENT` shows all settings of an experiment."
     )
 

@@ -17,6 +17,7 @@ from ._discover import Discovery as Discovery
 from ._discover import NetworkSettings as NetworkSettings
 from ._discover import discover as discover
 from ._discover import express as express
+from ._discover import required_native as required_native
 from ._emr import EMRRule as EMRRule
 from ._es import ESRule as ESRule
 from ._layout import MAX_POINTS as MAX_POINTS

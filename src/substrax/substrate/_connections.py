@@ -1,8 +1,5 @@
 """The four classes of links and the six configurations (EMR paper, table 2)."""
 
-import numpy as np
-from jaxtyping import Bool, Float
-
 from .._types import shown
 
 FORWARD = 0
@@ -44,22 +41,3 @@ def configuration(name: str) -> frozenset[int]:
 def class_bits(classes: frozenset[int]) -> int:
     """A set of classes as the native engine has it: a bit for each."""
     return sum(1 << k for k in classes)
-
-
-def is_allowed(
-    classes: frozenset[int],
-    source_y: Float[np.ndarray, " links"],
-    target_y: Float[np.ndarray, " links"],
-    is_same: Bool[np.ndarray, " links"],
-) -> Bool[np.ndarray, " links"]:
-    """Whether links with these ends are of one of the classes."""
-    allowed = np.zeros(source_y.shape, bool)
-    if FORWARD in classes:
-        allowed |= source_y < target_y
-    if BACKWARD in classes:
-        allowed |= source_y > target_y
-    if LATERAL in classes:
-        allowed |= (source_y == target_y) & ~is_same
-    if SELF in classes:
-        allowed |= is_same
-    return allowed

@@ -2,7 +2,7 @@
 
 A clean-up keeps what lies on a path from an input to an output. The result for a genome
 is a function of that genome and the settings alone. The native engine does it on CPUs;
-see src/native/discovery.hpp. On accelerators it is `_device`.
+see src/native/discovery.hpp. On accelerators `substrax.tensor` does.
 """
 
 import dataclasses
@@ -10,17 +10,14 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Int
 
 from .._memory import map_scratch
 from .._native import Engine, native_array
 from .._resources import Progress, Resources
 from .._types import check_settings
 from ..cppn import Programs, QueryEngine, activation_id, hold_programs
-from ..network import Networks, check_steps, checked, silence_unfed
+from ..network import Networks, check_steps, checked
 from ._cells import find_cells
-from ._device import Part, discover_on_device
-from ._fields import Queries
 from ._layout import Layout
 from ._rule import AbstractRule, check_depth
 from ._weights import WeightMap
@@ -63,20 +60,14 @@ def discover(
     strategy: str = "auto",
     resources: Resources | None = None,
 ) -> Discovery:
-    """The networks of CPPNs whose inputs are `coordinates`, by a rule."""
+    """The networks of CPPNs whose inputs are `coordinates`, by a rule, as the native
+    engine finds them."""
     settings = settings or NetworkSettings()
     resources = resources or Resources()
     rule.check_strategy(strategy, resources.budget)
     is_eager = strategy == "eager"
-    native = resources.native
-    engine = QueryEngine(programs, coordinates, resources=resources)  # checks them
-    if native is None:
-        queries = Queries(engine, weight_map)
-        part = discover_on_device(
-            queries, layout, rule, is_eager=is_eager, budget=resources.budget
-        )
-        networks = _networks_of(part, layout, settings, programs, rule.is_acyclic)
-        return Discovery(networks, queries.count)
+    native = required_native(resources)
+    QueryEngine(programs, coordinates, resources=resources)  # checks them
     return express(
         native,
         programs,
@@ -89,6 +80,16 @@ def discover(
         depth=rule.depth,
         resources=resources,
     )
+
+
+def required_native(resources: Resources) -> Engine:
+    """The native engine, without which nothing is found here."""
+    if resources.native is None:
+        raise ValueError(
+            "this needs the native engine, but resources say engine device. Decoders "
+            "work there: use their decode or trace."
+        )
+    return resources.native
 
 
 def express(
@@ -171,58 +172,3 @@ def express(
 def _activation_ids(settings: NetworkSettings) -> tuple[int, ...]:
     names = (settings.hidden_activation, settings.output_activation, "identity")
     return tuple(sorted({activation_id(name) for name in names}))
-
-
-def _networks_of(
-    part: Part,
-    layout: Layout,
-    settings: NetworkSettings,
-    programs: Programs,
-    is_acyclic: bool,
-) -> Networks:
-    """Networks without biases on a wiring."""
-    num_inputs, num_terminals = len(layout.inputs), len(layout.points)
-    bounds = np.concatenate([[0], np.cumsum(part.num_hidden + num_terminals)])
-    total = int(bounds[-1])
-    terminals = bounds[:-1, None] + np.arange(num_terminals)
-    is_hidden = np.ones(total, bool)
-    is_hidden[terminals] = False
-    point = np.empty((total, 2))
-    point[is_hidden] = part.hidden_point
-    point[terminals] = layout.points
-    activation = np.full(total, activation_id(settings.hidden_activation), np.int32)
-    activation[terminals[:, :num_inputs]] = activation_id("identity")
-    activation[terminals[:, num_inputs:]] = activation_id(settings.output_activation)
-    networks = Networks(
-        num_inputs=num_inputs,
-        num_outputs=len(layout.outputs),
-        node_bounds=bounds,
-        node_activation=activation,
-        node_bias=np.zeros(total, programs.bias.dtype),
-        node_rank=_heights(bounds, point[:, 1]),
-        node_point=point,
-        link_bounds=np.concatenate([[0], np.cumsum(part.num_links)]),
-        link_source=part.link_source,
-        link_target=part.link_target,
-        link_weight=part.link_weight,
-        num_found=part.num_found,
-        is_acyclic=is_acyclic,
-        dialect=programs.dialect,
-        activation_ids=_activation_ids(settings),
-        steps=settings.steps,
-    )
-    return checked(networks if settings.has_bias else silence_unfed(networks))
-
-
-def _heights(
-    bounds: Int[np.ndarray, " networks_and_one"], y: np.ndarray
-) -> Int[np.ndarray, " nodes"]:
-    """The number of each node's height among those that occur in its network.
-
-    Links that run upwards lead to higher ranks, which is an order to evaluate in.
-    """
-    heights, height = np.unique(y, return_inverse=True)
-    network = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
-    occurs = np.zeros((len(bounds) - 1, heights.size), bool)
-    occurs[network, height] = True
-    return (np.cumsum(occurs, axis=1, dtype=np.int32) - 1)[network, height]

@@ -11,14 +11,10 @@ own field, as its text says.
 import dataclasses
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .._native import Engine
 from .._types import check_settings, check_threshold, chosen, shown
 from ._connections import CONFIGURATIONS, class_bits, configuration
-from ._expression import Expressed, candidates_of, express, in_band, permitted
-from ._fields import Fields, Quads, Queries, Values, block_variance
-from ._recover import check_brute_force, explore_recovering
+from ._recover import check_brute_force
 from ._rule import (
     AbstractRule,
     check_depth,
@@ -121,42 +117,3 @@ class EMRRule(AbstractRule):
             is_recovering=bool(self.recover),
             is_eager=is_eager,
         )
-
-    def explore(
-        self, queries: Queries, fields: Fields, values: Values, classes: frozenset[int]
-    ) -> Expressed:
-        if self.recover:
-            return explore_recovering(self, queries, fields, values, classes)
-        levels = []
-        quads = Quads.roots(fields.num)
-        is_below_active = np.ones(fields.num, bool)
-        while quads.num:
-            u = values.at(quads)[0]
-            weight = queries.weight_map(u)
-            is_active = is_below_active & self._varies(quads, u, weight)
-            active = np.flatnonzero(is_active)
-            some, weight = quads.select(active), weight.take(active, axis=1)
-            strong = np.abs(weight) > self.weight_threshold
-            levels.append(candidates_of(fields, some, weight, strong, classes))
-            if quads.level == self.depth:
-                break
-            if values.wants_everything:
-                quads, is_below_active = quads.children(), np.repeat(is_active, 4)
-            else:
-                quads = some.children()
-                is_below_active = np.ones(quads.num, bool)
-        if self.band_threshold > 0:
-            levels = in_band(queries, fields, levels, self.band_threshold)
-        return express(permitted(queries, fields, levels), queries.engine.dtype)
-
-    def _varies(self, quads: Quads, u: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        if quads.level <= self.initial_depth:
-            return np.ones(quads.num, bool)
-        varying = u if self.field == "output" else weight
-        return block_variance(varying) > self.variance_threshold  # eq. 2
-
-    def is_active(
-        self, queries: Queries, quads: Quads, outputs: np.ndarray
-    ) -> np.ndarray:
-        u = outputs[0]
-        return self._varies(quads, u, queries.weight_map(u))

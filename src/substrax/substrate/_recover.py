@@ -7,17 +7,17 @@ that was evaluated on the way down tells where. *Brute force* asks for every cel
 on a whole cell, and no four numbers between lo and hi have a larger variance than
 (hi - lo)^2 / 4 (Popoviciu). A cell whose bound does not exceed the threshold has no
 active descendant and is left out, with certainty. The bounds decide what is asked and
-never what is active, so both ways give the same bits.
+never what is active, so both ways give the same bits. The native engine has them
+(src/native/interval.hpp); here they serve figures.
 """
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
-from ..cppn import Interval, enclose
-from ._expression import Expressed, candidates_of, express, in_band, permitted
-from ._fields import Fields, Quads, Queries, Values, block_variance
+from ..cppn import Interval, QueryEngine, enclose
+from ._weights import WeightMap
 
 if TYPE_CHECKING:
     from ._emr import EMRRule
@@ -37,80 +37,54 @@ def check_brute_force(rule: "EMRRule") -> None:
         )
 
 
-def explore_recovering(
-    rule: "EMRRule",
-    queries: Queries,
-    fields: Fields,
-    values: Values,
-    classes: frozenset[int],
-) -> Expressed:
-    """The links that a rule with `recover` expresses."""
-    has_bounds = not values.wants_everything
-    levels = []
-    quads = Quads.roots(fields.num)
-    while quads.num:
-        is_free = quads.level <= rule.initial_depth
-        if has_bounds and not is_free:
-            quads = quads.select(may_vary(rule, queries, fields, quads))
-            if not quads.num:
-                break
-        u = values.at(quads)[0]
-        weight = queries.weight_map(u)
-        active = np.arange(quads.num)
-        if not is_free:
-            varying = u if rule.field == "output" else weight
-            active = np.flatnonzero(block_variance(varying) > rule.variance_threshold)
-        some, weight = quads.select(active), weight.take(active, axis=1)
-        strong = np.abs(weight) > rule.weight_threshold
-        levels.append(candidates_of(fields, some, weight, strong, classes))
-        if quads.level == rule.depth:
-            break
-        quads = quads.children()
-    if rule.band_threshold > 0:
-        levels = in_band(queries, fields, levels, rule.band_threshold)
-    return express(permitted(queries, fields, levels), queries.engine.dtype)
-
-
 def may_vary(
-    rule: "EMRRule", queries: Queries, fields: Fields, quads: Quads
+    rule: "EMRRule",
+    engine: QueryEngine,
+    weight_map: WeightMap,
+    genome: int,
+    point: Float[np.ndarray, " 2"],
+    outgoing: bool,
+    level: int,
+    i: Int[np.ndarray, " quads"],
+    j: Int[np.ndarray, " quads"],
 ) -> Bool[np.ndarray, " quads"]:
-    """Which quads, or quads below them, may vary by more than the threshold."""
-    engine = queries.engine
-    low, high = _corners(quads, rule.depth)
-    point = fields.point.astype(engine.dtype).astype(np.float64)[quads.field]
-    fixed, moving = (point, point), (low, high)
-    source, target = (fixed, moving) if fields.outgoing else (moving, fixed)
-    genome = fields.genome[quads.field] + queries.first_genome
-    bounds = enclose(engine.programs, engine.coordinates, genome, source, target)
+    """Which quads of a level, below cells (i, j), or quads below them, may vary by more
+    than the threshold, seen from a point."""
+    low, high = _corners(level, i, j, rule.depth)
+    here = point.astype(engine.dtype).astype(np.float64)
+    here = np.broadcast_to(here, low.shape)
+    fixed, moving = (here, here), (low, high)
+    source, target = (fixed, moving) if outgoing else (moving, fixed)
+    genomes = np.full(len(i), genome)
+    bounds = enclose(engine.programs, engine.coordinates, genomes, source, target)
     u = Interval(bounds.low[0], bounds.high[0])
     if rule.field == "weight":
-        u = _weights(queries, u)
+        u = _weights(weight_map, engine.dtype, u)
     # Compared as it is with computed variances: in the field's own precision.
     threshold = float(engine.dtype.type(rule.variance_threshold))
     return ~(largest_variance(u, engine.dtype) <= threshold)
 
 
 def _corners(
-    quads: Quads, depth: int
+    level: int, i: np.ndarray, j: np.ndarray, depth: int
 ) -> tuple[Float[np.ndarray, "quads 2"], Float[np.ndarray, "quads 2"]]:
     """The boxes that hold the centres of all cells of quads, and of those below.
 
     That is the parent's square without a margin of half a cell of the deepest level.
     All numbers are dyadic, hence exact.
     """
-    side = 2.0 ** (1 - quads.level)
+    side = 2.0 ** (1 - level)
     margin = 2.0 ** -(depth + 1)
-    corner = np.column_stack([quads.i, quads.j]) * side - 1.0
+    corner = np.column_stack([i, j]) * side - 1.0
     return corner + margin, corner + (side - margin)
 
 
-def _weights(queries: Queries, u: Interval) -> Interval:
+def _weights(weight_map: WeightMap, dtype: np.dtype, u: Interval) -> Interval:
     """The weights of outputs. Weight maps never decrease, also as they are rounded."""
-    dtype = queries.engine.dtype
     with np.errstate(over="ignore"):
         low = np.nextafter(u.low.astype(dtype), dtype.type(-np.inf))
         high = np.nextafter(u.high.astype(dtype), dtype.type(np.inf))
-        ends = queries.weight_map(low), queries.weight_map(high)
+        ends = weight_map(low), weight_map(high)
     return Interval(*(end.astype(np.float64) for end in ends))
 
 

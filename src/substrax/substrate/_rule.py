@@ -1,20 +1,15 @@
 """What a rule is: which nodes and links the pattern of a CPPN means.
 
-A rule is one file here, with its settings, and one file of C++ (src/native/rule_*.hpp),
-which the native engine runs. What the methods below say serves accelerators, and reads
-the same: fields are explored level by level, for all genomes together.
+A rule is its settings, here; one file of C++ (src/native/rule_*.hpp), which the native
+engine runs; and a function of JAX for devices (tensor/_rules.py).
 """
 
 import abc
 from typing import Any, ClassVar
 
-import numpy as np
-
 from .._native import Engine
 from .._types import shown
 from ._cells import MAX_DEPTH, num_cells
-from ._expression import Expressed
-from ._fields import Fields, Quads, Queries, Values
 
 STRATEGIES = ("auto", "eager", "frontier")
 """Ways to find the same nodes and links; they differ in time and memory."""
@@ -28,7 +23,7 @@ class AbstractRule(abc.ABC):
     title: ClassVar[str]
     """How people call the algorithm."""
     cells_caption: ClassVar[str]
-    """What the cells of `is_active` are, for the caption of a figure."""
+    """What active cells are, for the caption of a figure; see `active_cells`."""
     explores_outputs: ClassVar[bool]
     """Whether links to outputs are found by exploring, not by asking about pairs."""
 
@@ -63,18 +58,6 @@ class AbstractRule(abc.ABC):
     @abc.abstractmethod
     def native_settings(self, native: Engine, *, is_eager: bool) -> Any:
         """The settings as the native engine takes them."""
-
-    @abc.abstractmethod
-    def explore(
-        self, queries: Queries, fields: Fields, values: Values, classes: frozenset[int]
-    ) -> Expressed:
-        """The expressed links of a batch of fields, of the given classes."""
-
-    @abc.abstractmethod
-    def is_active(
-        self, queries: Queries, quads: Quads, outputs: np.ndarray
-    ) -> np.ndarray:
-        """Of quads that `explore` has looked at: which are active, for figures."""
 
     @abc.abstractmethod
     def check_strategy(self, strategy: str, budget: int) -> None:

@@ -9,7 +9,7 @@ from ._capacity import Shortage as Shortage
 from ._direct import direct_network as direct_network
 from ._discover import Discoverer as Discoverer
 from ._fixed import FixedWiring as FixedWiring
-from ._host import to_host as to_host
-from ._network import TensorNetwork as TensorNetwork
+from ._population import over_genomes as over_genomes
+from ._population import population_mesh as population_mesh
 from ._reading import Reader as Reader
 from ._traced import Traced as Traced

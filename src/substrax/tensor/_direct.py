@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..cppn import Dialect, activation_id, link_matrix, path_lengths
-from ._network import TensorNetwork
+from ..network import TensorNetwork
 
 
 def direct_network(
@@ -41,9 +41,9 @@ def direct_network(
     if not is_recurrent:
         rank, is_acyclic = path_lengths(linked)
         is_sound &= is_acyclic
-    network = TensorNetwork(
-        weight=weight,
-        is_linked=linked,
+    network = TensorNetwork.make(
+        weight=weight.T,
+        is_linked=linked.T,
         bias=jnp.where(is_plain, 0.0, node_bias),
         activation=jnp.where(is_plain, identity, activation),
         rank=rank,

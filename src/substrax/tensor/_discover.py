@@ -15,6 +15,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Int
 
+from ..network import TensorNetwork
 from ..substrate import UPWARDS, AbstractRule, Layout, NetworkSettings, WeightMap
 from ._capacity import Capacity, Shortage
 from ._field import Expressed, Field, class_mask
@@ -27,7 +28,6 @@ from ._grid import (
     terminal_places,
 )
 from ._lists import distinct, first_of, index_in, is_among
-from ._network import TensorNetwork
 from ._reading import Reader
 from ._rules import explore
 from ._wiring import ask_pairs, make_network, on_paths

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..network import TensorNetwork
 from ..substrate import NetworkSettings, WeightMap
-from ._network import TensorNetwork
 from ._reading import Reader
 from ._wiring import ask_pairs, make_network
 

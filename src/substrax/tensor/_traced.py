@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from jaxtyping import Array, Bool
 
+from ..network import TensorNetwork
 from ._capacity import Shortage
-from ._network import TensorNetwork
 
 
 class Traced(NamedTuple):

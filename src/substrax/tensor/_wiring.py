@@ -4,8 +4,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from ..cppn import activation_id, reached_from
+from ..network import TensorNetwork
 from ..substrate import NetworkSettings, WeightMap
-from ._network import TensorNetwork
 from ._reading import Reader
 from ._weights import weight_of
 
@@ -72,9 +72,9 @@ def make_network(
     else:
         # A node that nothing feeds yields 0, as PUREPLES has it.
         activation = jnp.where(linked.any(axis=0), activation, identity)
-    return TensorNetwork(
-        weight=jnp.where(linked, weight, 0.0).T,
-        is_linked=linked.T,
+    return TensorNetwork.make(
+        weight=weight,
+        is_linked=linked,
         bias=bias,
         activation=activation.astype(jnp.int32),
         rank=rank,

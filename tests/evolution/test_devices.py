@@ -1,0 +1,123 @@
+"""Evolution on several devices and in several processes: the same bits as on one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from substrax import Resources
+from substrax.config import load_experiment
+from substrax.evolution import RunDirectory
+from tests.tensor.test_population import free_port
+
+ROOT = Path(__file__).parents[2]
+
+
+def start(directory: Path, *arguments: str, devices: int = 1) -> subprocess.Popen:
+    flags = f"--xla_force_host_platform_device_count={devices}"
+    # (what is compared is computed by code that was compiled alike)
+    flags = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.evolution.spread", str(directory), *arguments],
+        cwd=ROOT,
+        env={**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def digest_of(process: subprocess.Popen) -> str:
+    out, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    (line,) = [line for line in out.splitlines() if line.startswith("digest")]
+    return line.split()[1]
+
+
+def in_processes(directory: Path, num: int, *arguments: str) -> list[subprocess.Popen]:
+    port = str(free_port())
+    return [
+        start(directory, "--process", f"{k}", "--of", f"{num}", "--port", port, *more)
+        for k in range(num)
+        for more in [arguments if k == 0 else ()]
+    ]
+
+
+def finish(processes: list[subprocess.Popen]) -> set[str]:
+    try:
+        return {digest_of(one) for one in processes}
+    finally:
+        for one in processes:
+            one.kill()
+
+
+def test_devices_and_processes_evolve_the_same(tmp_path: Path) -> None:
+    alone = digest_of(start(tmp_path / "one"))
+    spread = digest_of(start(tmp_path / "eight", devices=8))
+    some = digest_of(start(tmp_path / "three", "--devices", "3", devices=8))
+    together = finish(in_processes(tmp_path / "two", 2))
+    assert {spread, some, *together} == {alone}
+    # One of them has written the run; the others have written nothing.
+    best = [tmp_path / name / "best.safetensors" for name in ("one", "two")]
+    assert best[0].read_bytes() == best[1].read_bytes()
+
+
+@pytest.mark.slow
+def test_after_the_loss_of_a_process_a_run_goes_on_with_others(tmp_path: Path) -> None:
+    wanted = digest_of(start(tmp_path / "one", "--generations", "6"))
+    directory = tmp_path / "lost"
+    lost, survivor = in_processes(
+        directory, 2, "--generations", "6", "--die-after", "3"
+    )
+    lost.communicate(timeout=300)
+    assert lost.returncode == -signal.SIGKILL
+    survivor.kill()  # it waits for the other one, until JAX gives up
+    survivor.communicate()
+    again = start(directory, "--generations", "6", devices=4)
+    assert digest_of(again) == wanted
+
+
+@pytest.mark.slow
+def test_four_processes_evolve_the_same(tmp_path: Path) -> None:
+    alone = digest_of(start(tmp_path / "one"))
+    assert finish(in_processes(tmp_path / "four", 4)) == {alone}
+
+
+def test_a_run_tells_its_engine_and_a_change_of_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    experiment = load_experiment("xor").with_settings(
+        {"population": 30, "depth": 1, "generations": 2}
+    )
+    runs = []
+    for name in ("native", "device"):
+        some = experiment.with_settings({"engine": name})
+        runs.append(some.evolve(directory=tmp_path / name))
+        facts = json.loads((tmp_path / name / "run.json").read_text())
+        assert facts["engine"] == ("native" if name == "native" else "device cpu")
+    first, second = (run.history[0] for run in runs)
+    # The first generation has the same genomes, and so the same networks.
+    assert first.mean_hidden == second.mean_hidden
+    assert first.mean_network_links == second.mean_network_links
+    assert first.mean_fitness == pytest.approx(second.mean_fitness, abs=1e-5)
+    assert not caplog.records
+    longer = experiment.with_settings({"engine": "device", "generations": 3})
+    longer.evolve(directory=RunDirectory(tmp_path / "native"))
+    (record,) = caplog.records
+    assert "was made by engine native, and goes on with engine device" in record.message
+    facts = json.loads((tmp_path / "native" / "run.json").read_text())
+    assert facts["engine_changes"] == [2]
+
+
+def test_devices_that_are_not_there_and_engines_that_have_none_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"devices is 5000, but JAX has \d+ here"):
+        load_experiment("xor").with_settings({"devices": 5000}).evolve()
+    with pytest.raises(ValueError, match="devices are for engine device"):
+        Resources(engine="native", devices=2)
+    for wrong in (0, -3, True):
+        with pytest.raises(ValueError, match=r"devices is .*; give a whole number"):
+            Resources(devices=wrong)
