@@ -4,6 +4,7 @@ import importlib.metadata
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import jax
@@ -84,3 +85,19 @@ def test_double_precision_is_asked_for_by_the_test_that_needs_it():
     with jax.enable_x64(True):
         assert jnp.zeros(1).dtype == jnp.float64
     assert jnp.zeros(1).dtype == jnp.float32
+
+
+def test_faults_are_put_into_modules_that_exist_and_reasons_are_about_their_lines():
+    from tests.mutants._subjects import SUBJECTS
+
+    sources = ROOT / "src" / "substrax"
+    for subject in SUBJECTS:
+        for place in (sources / subject.module, *map(ROOT.joinpath, subject.tests)):
+            assert place.exists(), place
+        for place in map(ROOT.joinpath, subject.others):
+            assert place.exists(), place
+    explained = (ROOT / "tests" / "mutants" / "equivalents.toml").read_text()
+    for module, reasons in tomllib.loads(explained).items():
+        lines = {line.strip() for line in (sources / module).read_text().splitlines()}
+        for name in reasons:
+            assert name.split(" => ")[0] in lines, f"{module} has no line {name}"

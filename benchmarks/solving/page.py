@@ -24,6 +24,7 @@ from .cells import (
 from .curves import draw_curves
 from .depth import draw, section
 from .runs import Job
+from .table3 import section as table3_section
 
 INTRODUCTION = """\
 # Solving
@@ -170,8 +171,10 @@ def page(done: Results, path: Path) -> str:
             parts.append(text)
             if name in CURVES:
                 stem = path.with_name(f"{path.stem}-{name}")
-                draw_curves(name, done, stem)
+                draw_curves(*_solved_at(name, done), stem)
                 parts.append(f"![{CURVES[name]}]({stem.name}.svg)")
+    if text := table3_section(path):
+        parts.append(text)
     depths = section(done)
     if depths is not None:
         stem = path.with_name(f"{path.stem}-depth")
@@ -179,6 +182,18 @@ def page(done: Results, path: Path) -> str:
         picture = f"![Share of runs solved by depth]({stem.name}.svg)"
         parts += [DEPTH, picture, depths]
     return "\n\n".join(parts) + "\n"
+
+
+def _solved_at(name: str, done: Results) -> tuple[dict[str, list[int | None]], int]:
+    """When the runs of each row were solved, and the last generation of any."""
+    found = results_by_arm(name, done)
+    last = max(r["generations"] for results in found.values() for r in results)
+    rows = {
+        arm.name: [r["solved_at"] for r in found[arm.name]]
+        for arm in CELLS[name].arms
+        if arm.name in found
+    }
+    return rows, last
 
 
 def read_data(path: Path) -> Results:

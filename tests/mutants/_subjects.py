@@ -29,14 +29,10 @@ OF_RULES = tuple(
 def _rules() -> list[Subject]:
     tests = {
         "_emr": ("test_settings", "test_strategies", "test_oracle"),
-        "_es": ("test_sums", "test_settings", "test_strategies", "test_oracle"),
-        "_wiring": ("test_strategies", "test_connections", "test_oracle"),
-        "_pairs": ("test_sums", "test_strategies", "test_connections", "test_oracle"),
+        "_es": ("test_settings", "test_strategies", "test_oracle"),
         "_connections": ("test_connections", "test_strategies", "test_oracle"),
-        "_fields": ("test_activity", "test_strategies", "test_oracle"),
-        "_activity": ("test_activity", "test_strategies", "test_oracle"),
-        "_positions": ("test_cells", "test_strategies", "test_oracle"),
-        "_phases": ("test_strategies", "test_oracle"),
+        "_cells": ("test_cells", "test_vectors"),
+        "_activity": ("test_activity",),
         "_weights": ("test_settings", "test_strategies", "test_oracle"),
         "_layout": ("test_layout", "test_strategies", "test_oracle"),
         "_recover": ("test_recover", "test_strategies", "test_oracle"),
@@ -49,6 +45,20 @@ def _rules() -> list[Subject]:
             OF_RULES,
         )
         for module, names in tests.items()
+    ]
+
+
+def _traced() -> list[Subject]:
+    modules = ("_rules", "_field", "_discover", "_wiring", "_grid", "_lists")
+    return [
+        Subject(
+            "rules for devices",
+            f"tensor/{module}.py",
+            ("tests/tensor/test_oracle.py", "tests/tensor/test_decoders.py"),
+            ("tests/tensor", "tests/decoders/test_on_device.py"),
+            is_logic=True,
+        )
+        for module in modules
     ]
 
 
@@ -99,6 +109,7 @@ def _checkpoints() -> list[Subject]:
 
 SUBJECTS = [
     *_rules(),
+    *_traced(),
     *_operators(),
     *_checkpoints(),
     Subject(
