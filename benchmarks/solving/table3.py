@@ -16,8 +16,9 @@ TEXT = """\
 ## The paper's three problems, in its six configurations
 
 The runs of [table 3](table3.md) (`python -m paper table3`): population 300, at most
-3,000 generations of the retina and 100 of the others. Entries are runs solved, Wilson's
-interval, and what the paper reports of 10 runs. Aim: the paper's rates on the retina."""
+3,000 generations of the retina and 100 of the others. Entries are runs solved,
+Wilson's interval, and what the paper reports of 10 runs. Aim: the paper's rates on the
+retina."""
 
 NOTE = """\
 **The aim is missed in one configuration of six**: `feedforward` solves 28 of 30, the
