@@ -108,6 +108,16 @@ class Resources:
         return read_budget(self.memory_budget)
 
     @property
+    def device_budget(self) -> int:
+        """What one device may take: half of its memory, and no more than was said. On
+        CPUs it is the memory budget."""
+        of_device = device_memory()
+        if of_device is None:
+            return self.budget
+        half = of_device // 2
+        return half if self.memory_budget == AUTO else min(half, self.budget)
+
+    @property
     def num_threads(self) -> int:
         return num_cores() if self.threads is None else self.threads
 
@@ -136,6 +146,16 @@ class Resources:
     def open_scratch(self) -> int:
         """The descriptor of a new file without a name, for what exceeds the memory."""
         return open_scratch(self.scratch)
+
+
+def device_memory() -> int | None:
+    """Bytes that a device of JAX has for itself; None where it is the machine's."""
+    import jax  # here, as it takes seconds
+
+    if jax.default_backend() == "cpu":
+        return None
+    stats = jax.local_devices()[0].memory_stats() or {}
+    return stats.get("bytes_limit")
 
 
 @functools.cache

@@ -90,6 +90,26 @@ def test_what_does_not_fit_the_memory_is_refused_in_words() -> None:
         deep.decode(genomes, Resources(engine="device", memory_budget="64MiB"))
 
 
+def test_blocks_follow_the_memory_of_a_device() -> None:
+    # On CPUs, where memory is the machine's: up to 32 genomes and 256 MiB.
+    assert on_device._block_size(1 << 10, None) == 32
+    assert on_device._block_size(1 << 26, None) == 4
+    assert on_device._block_size(1 << 40, None) == 1
+    # An eighth of a device's own memory, and a power of two.
+    assert on_device._block_size(1 << 20, 11 << 30) == 1024
+    assert on_device._block_size(3 << 20, 11 << 30) == 256
+    assert on_device._block_size(1 << 28, 11 << 30) == 4
+
+
+def test_a_budget_is_no_more_than_half_of_a_device() -> None:
+    with mock.patch("substrax._resources.device_memory", lambda: 1 << 30):
+        assert Resources().device_budget == 1 << 29
+        assert Resources(memory_budget="64MiB").device_budget == 64 << 20
+        assert Resources(memory_budget="8GiB").device_budget == 1 << 29
+    some = Resources(memory_budget="64MiB")
+    assert some.device_budget == some.budget
+
+
 def test_the_cache_serves_devices_too() -> None:
     genomes = genomes_of(draw_cppns(3, 5))
     cache = NetworkCache(1 << 20)

@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from substrax import Resources
 from substrax.config import load_experiment
 from substrax.evolution import RunDirectory
+from substrax.evolution._processes import placed
 from tests.tensor.test_population import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -121,3 +123,29 @@ def test_devices_that_are_not_there_and_engines_that_have_none_are_refused() -> 
     for wrong in (0, -3, True):
         with pytest.raises(ValueError, match=r"devices is .*; give a whole number"):
             Resources(devices=wrong)
+
+
+def test_what_does_not_fit_a_device_is_left_to_the_native_engine(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """With engine auto, on an accelerator; here it is one by assertion."""
+    experiment = load_experiment("xor").with_settings({"depth": 5})
+    decoder = experiment.build().decoder
+    algorithm = experiment.build().algorithm
+    with (
+        mock.patch("substrax._resources._automatic", lambda: None),
+        mock.patch("substrax._resources.device_memory", lambda: 1 << 30),
+    ):
+        assert placed(Resources(), algorithm, decoder).engine == "auto"
+        assert not caplog.records
+    with (
+        mock.patch("substrax._resources._automatic", lambda: None),
+        mock.patch("substrax._resources.device_memory", lambda: 1 << 16),
+    ):
+        assert placed(Resources(), algorithm, decoder).engine == "native"
+        (record,) = caplog.records
+        assert "does not fit the memory of the device" in record.message
+        asked = Resources(engine="device")
+        assert placed(asked, algorithm, decoder) == asked
+        deep = experiment.with_settings({"depth": 14}).build().decoder
+        assert not deep.fits_on_device(32, Resources())

@@ -117,6 +117,11 @@ class AbstractDecoder(abc.ABC):
     def check_genomes(self, genomes: Genome) -> None:
         """Refuses, in a sentence, genomes that cannot be read."""
 
+    def fits_on_device(self, num_slots: int, resources: Resources) -> bool:
+        """Whether engine `device` can decode genomes of so many slots."""
+        needed = self.traced_bytes(self.first_capacity(), num_slots)
+        return needed <= resources.device_budget
+
     def first_capacity(self) -> Capacity | None:
         """Room that is mostly enough; None where the genome or the substrate says how
         large a network is."""

@@ -17,7 +17,7 @@ from ..substrate import (
     WeightMap,
     discover,
 )
-from ..tensor import Capacity, Discoverer, Traced
+from ..tensor import MAX_DEPTH, Capacity, Discoverer, Traced
 from ._base import AbstractCPPNDecoder, CPPNReading, check_bias_scale
 
 _HIDDEN, _EAGER_DEPTH = 64, 4
@@ -84,6 +84,10 @@ class Discovered(AbstractCPPNDecoder):
     def _num_traced_nodes(self, capacity: Capacity | None) -> int:
         hidden = (capacity or self.first_capacity()).hidden
         return hidden + len(self.layout.points)
+
+    def fits_on_device(self, num_slots: int, resources: Resources) -> bool:
+        is_deeper = self.rule.depth > MAX_DEPTH
+        return not is_deeper and super().fits_on_device(num_slots, resources)
 
     def first_capacity(self) -> Capacity:
         if self.strategy == "eager" or self.rule.depth <= _EAGER_DEPTH:

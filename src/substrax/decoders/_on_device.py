@@ -12,7 +12,7 @@ from jax.sharding import Mesh
 from jaxtyping import Int
 
 from .._memory import show_bytes
-from .._resources import Resources
+from .._resources import Resources, device_memory
 from .._types import round_up
 from ..neat import Genome
 from ..network import Networks, TensorNetwork, to_host
@@ -22,8 +22,10 @@ from ._graphs import graph_arrays
 if TYPE_CHECKING:
     from ._base import AbstractDecoder
 
-_BLOCK_BYTES = 1 << 28
-"""Of the genomes that are decoded side by side."""
+_BLOCK_BYTES, _BLOCK = 1 << 28, 32
+"""Of the genomes that are decoded side by side on a CPU."""
+_DEVICE_SHARE, _DEVICE_BLOCK = 8, 1024
+"""The part of a device's own memory that they may take, and how many they are."""
 _GROWTH = 4
 """Room grows in steps, so that few programs are compiled."""
 
@@ -149,16 +151,26 @@ def _block(
     genomes: Genome,
     resources: Resources,
 ) -> int:
-    """How many genomes are decoded side by side: it depends on their sizes alone."""
+    """How many genomes are decoded side by side: it depends on their sizes, and on the
+    memory of the device, alone."""
     num_slots = genomes.node_id.shape[1]
-    of_one = decoder.traced_bytes(capacity, num_slots)
-    if of_one > resources.budget:
+    of_one, room = decoder.traced_bytes(capacity, num_slots), resources.device_budget
+    if of_one > room:
         raise ValueError(
             f"one network needs about {show_bytes(of_one)} on a device, more than "
-            f"memory_budget ({show_bytes(resources.budget)}). Raise memory_budget, "
-            "lower depth, raise variance_threshold, or use engine native."
+            f"there is for it ({show_bytes(room)}). Raise memory_budget if it is "
+            "smaller than the device's memory, lower depth, raise "
+            "variance_threshold, or use engine native."
         )
-    return max(1, min(32, 1 << max(0, (_BLOCK_BYTES // of_one).bit_length() - 1)))
+    return _block_size(of_one, device_memory())
+
+
+def _block_size(of_one: int, of_device: int | None) -> int:
+    """A power of two: few sizes, so that devices of one kind agree."""
+    at_once, most = _BLOCK_BYTES, _BLOCK
+    if of_device is not None:
+        at_once, most = of_device // _DEVICE_SHARE, _DEVICE_BLOCK
+    return max(1, min(most, 1 << max(0, (at_once // of_one).bit_length() - 1)))
 
 
 def _grown(capacity: Capacity, needed: Shortage) -> Capacity:

@@ -141,7 +141,7 @@ def evolve(
         limits,
         callbacks,
         cache,
-        placed(resources or Resources()),
+        placed(resources or Resources(), algorithm, decoder),
         config_text,
     )
     if directory is None:

@@ -6,17 +6,25 @@ gathered. What only one can know, it tells the others: the first process has the
 the callbacks and the clock.
 """
 
+import dataclasses
+import logging
 from typing import TypeVar
 
 import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
+from .._memory import AUTO
+from .._native import engine
 from .._resources import Resources
+from ..decoders import AbstractDecoder
+from ..neat import NEAT, first_capacities
 from ..runs import StopReason
 from ..tensor import population_mesh
 
 T = TypeVar("T")
+
+_log = logging.getLogger("substrax")
 
 _REASONS = (None, *StopReason)
 
@@ -30,10 +38,23 @@ def is_first() -> bool:
     return jax.process_index() == 0
 
 
-def placed(resources: Resources) -> Resources:
-    """Where a run works: several processes do on devices, which must be there."""
+def placed(
+    resources: Resources, algorithm: NEAT, decoder: AbstractDecoder
+) -> Resources:
+    """Where a run works. Left to itself, it is the native engine where a device has too
+    little memory for one network; several processes work on devices, which must be
+    there."""
     if resources.native is None:
         population_mesh(resources.devices)
+        is_free = resources.engine == AUTO and resources.devices is None
+        num_slots, *_ = first_capacities(algorithm.config)
+        fits = decoder.fits_on_device(num_slots, resources)
+        if is_free and not fits and not are_several() and engine() is not None:
+            _log.warning(
+                "a network does not fit the memory of the device, so engine native "
+                "decodes and evaluates. --engine device insists."
+            )
+            return dataclasses.replace(resources, engine="native")
     if not are_several() or resources.native is None:
         return resources
     if resources.engine == "native":

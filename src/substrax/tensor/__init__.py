@@ -9,6 +9,7 @@ from ._capacity import Shortage as Shortage
 from ._direct import direct_network as direct_network
 from ._discover import Discoverer as Discoverer
 from ._fixed import FixedWiring as FixedWiring
+from ._grid import MAX_DEPTH as MAX_DEPTH
 from ._population import over_genomes as over_genomes
 from ._population import population_mesh as population_mesh
 from ._reading import Reader as Reader

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 from ..substrate import Layout, find_cells, first_id, levels_of
 
 MAX_DEPTH = 13
-"""Deeper, places would leave 32 bits."""
+"""The deepest grid of this engine: below it, places would leave 32 bits."""
 
 NOWHERE = -1
 """The place of a node that lies on no cell."""

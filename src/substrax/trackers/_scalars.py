@@ -20,6 +20,7 @@ GROUPS = {
         "num_empty",
         "num_unlinked",
         "num_cached",
+        "num_grown",
     ),
     "time": ("seconds", "compile_seconds"),
 }
