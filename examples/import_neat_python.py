@@ -1,8 +1,8 @@
 """A configuration of neat-python, used here as it is.
 
 `from_neat_python_config` reads the INI file and says which options have no counterpart.
-What was a network there is one here with the decoder `Direct`. Run it with
-`python examples/import_neat_python.py [INI]`.
+The decoder `Direct` turns its genomes into the networks that neat-python would build.
+Run it with `python examples/import_neat_python.py [INI]`.
 """
 
 import dataclasses

@@ -6,8 +6,8 @@ generation after the other. So evolution can be a part of a larger program of yo
 run on an accelerator as a whole.
 
 There is no room for surprises, though: how large genomes and networks can become is
-compiled in. Whoever needs more raises a flag, and this program stops with an error
-instead of cutting anything off. `sx.evolve` makes room by itself.
+compiled in. A genome that needs more raises a flag, and this program stops with an
+error instead of cutting anything off. `sx.evolve` makes room by itself.
 
 Run it with `python examples/one_jit.py`. It evolves XOR, and then a car that has to
 swing itself out of a valley. Where there are several devices, the population is spread

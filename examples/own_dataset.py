@@ -13,7 +13,7 @@ import substrax as sx
 
 
 def moons(num: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points on two arcs that reach into each other, with noise; and which arc."""
+    """Points on two interlocking arcs, with noise; and which arc."""
     rng = np.random.default_rng(seed)
     is_lower = rng.integers(0, 2, num) == 1
     angle = rng.uniform(0, np.pi, num)

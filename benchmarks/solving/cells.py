@@ -215,14 +215,14 @@ CELLS: dict[str, Cell] = {
         "that its networks scale to finer fields without further evolution; its rates "
         "are not known to us.",
     ),
-    "hard-maze": robots(
-        "hard-maze",
-        "Hard maze",
+    "hard-maze": robots("hard-maze", "Hard maze"),
+    "dual-task": robots(
+        "dual-task",
+        "Dual task",
         "On record, by the authors of gymnasium-hardmaze: with a corrected radar every "
         "fixed substrate that they tried solved 20 of 20, where the best of Risi & "
         "Stanley (2012) has 13 of 20.",
     ),
-    "dual-task": robots("dual-task", "Dual task"),
 }
 
 

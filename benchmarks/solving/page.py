@@ -44,7 +44,8 @@ peers that take a quarter of an hour for a run; settings were chosen with seeds 
 1000 on. Generations, counted from 0, and evaluations are medians over the runs that
 solved it; fitness, measures and times are medians over all runs. Intervals are
 Wilson's, of 95 %. Times are those of one core, and rough. A row
-with fewer runs is not complete, and a peer without a row has not been run.
+with fewer runs is not complete, and a peer without a row has not been run. *Aim* is how
+many of 30 runs were to be solved; where it says *measured*, there was none.
 
 Genomes of peers are their own, and so is what becomes of them; their networks are
 given their fitness by the same program as ours, so that the task is the same to the
@@ -98,7 +99,7 @@ def table(name: str, done: Results) -> str | None:
     lines = [
         f"## {cell.name}",
         "",
-        f"{cell.budget} Aim, of {SEEDS}: {cell.aim}.",
+        *wrapped(f"{cell.budget} Aim, of {SEEDS}: {cell.aim}."),
         "",
         "| " + " | ".join(heads) + " |",
         "| --- " * len(heads) + "|",
@@ -106,8 +107,12 @@ def table(name: str, done: Results) -> str | None:
     ]
     more = [_settings(cell, found), _failures(cell, found), cell.note]
     for text in filter(None, more):
-        lines += ["", *textwrap.wrap(text, 100, break_on_hyphens=False)]
+        lines += ["", *wrapped(text)]
     return "\n".join(lines)
+
+
+def wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 100, break_on_hyphens=False)
 
 
 def _settings(cell: Cell, found: dict[str, Any]) -> str:

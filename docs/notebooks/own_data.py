@@ -59,8 +59,8 @@ plt.show()
 
 # %% [markdown]
 # `data_problem` scales the columns, adds an input that is always 1 and turns labels into outputs.
-# What it did is remembered with every model that comes of it, and so are the names of the columns;
-# a data frame would bring them along. The test data are held back: fitness is computed on the
+# Every model remembers what was done to the data, and the names of the columns (a data frame would
+# bring its own). The test data are held back: fitness is computed on the
 # training data alone. Had we not given any, a fifth of the points would have been held back.
 
 # %%
@@ -172,8 +172,8 @@ final.best.save(folder / "moons.safetensors")
 print(page.relative_to(folder), page.stat().st_size // 1024, "KiB")
 
 # %% [markdown]
-# The file knows how to scale new points, which labels there are, and what the columns are called, so
-# that those of a data frame may come in any order:
+# The file knows how to scale new points, which labels there are, and what the columns are called,
+# so that those of a data frame may come in any order:
 
 # %%
 model = sx.load(folder / "moons.safetensors")

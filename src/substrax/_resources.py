@@ -1,7 +1,8 @@
 """What work may take, and which engine does it: one object that is handed down.
 
-Nothing in it changes a result. Problems and decoders say what is computed; resources
-say with how much memory, on how many threads, and where files go that exceed it.
+Nothing in it changes a result, but for the engine, which may round differently.
+Problems and decoders say what is computed; resources say with how much memory, on how
+many threads, and where files go that exceed it.
 """
 
 import dataclasses

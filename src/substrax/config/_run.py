@@ -27,7 +27,7 @@ class RunSettings:
 
     @property
     def resources(self) -> Resources:
-        """What the run may take; none of it changes results."""
+        """What the run may take; of it, only the engine may change a last bit."""
         return Resources(**{name: getattr(self, name) for name in _RESOURCES})
 
     @property

@@ -51,8 +51,9 @@ def placed(
         fits = decoder.fits_on_device(num_slots, resources)
         if is_free and not fits and not are_several() and engine() is not None:
             _log.warning(
-                "a network does not fit the memory of the device, so engine native "
-                "decodes and evaluates. --engine device insists."
+                "a network does not fit the memory of the device, or its grid is too "
+                "deep for it, so engine native decodes and evaluates. --engine device "
+                "insists."
             )
             return dataclasses.replace(resources, engine="native")
     if not are_several() or resources.native is None:

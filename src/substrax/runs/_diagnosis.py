@@ -106,7 +106,7 @@ def _species(recent: Sequence[GenerationRecord]) -> list[str]:
         return []
     return [
         f"for {len(recent)} generations there has been one species only, so nothing "
-        "protects what is new. Set neat.speciation.target_num_species (15, say), or "
+        "protects what is new. Set neat.speciation.target_num_species (4 to 10), or "
         "lower neat.speciation.compatibility_threshold."
     ]
 
