@@ -7,12 +7,14 @@ Three tables, on genomes that evolved for ten generations of XOR, decoded by rul
 with links between hidden nodes, and evaluated for the four rows of XOR in the same
 program; and a fourth where the paper's own program can be imported:
 
-1. by depth: seconds to compile, milliseconds a genome, those of the native engine on
-   one core, queries, the share of the time that answering them takes alone, bytes that
-   the program needs, and how many genomes needed more room than there was at first;
-2. by room, at one depth;
-3. by the number of devices (on a CPU, virtual ones, which share its cores): genomes on
-   each of them, filled-up ones included, as the population grows with their number.
+1. by depth: seconds to compile the program that a run begins with; milliseconds a
+   genome by it, by all programs (those included that take genomes again which need more
+   room), by a program that answers as many queries and does nothing else, and by the
+   native engine on one core; bytes that the program needs; and how many genomes needed
+   more room;
+2. by room, at one depth, the first program alone;
+3. by the number of devices (on a CPU, virtual ones, which share its cores), as the
+   population grows with their number: how many genomes each of them has worked on.
 """
 
 import argparse
@@ -30,11 +32,12 @@ import numpy as np
 
 from substrax import Resources, evolve
 from substrax.decoders import Discovered, emr_hyperneat
-from substrax.decoders._on_device import _program, _some
+from substrax.decoders._on_device import _block, _program, _some, run_on_device
 from substrax.evolution import Generation
 from substrax.network import evaluate
 from substrax.substrate import EMRRule
 from substrax.tensor import Capacity, population_mesh
+from substrax.tensor._population import GENOMES
 
 from . import paper_program
 from .clock import best_seconds
@@ -43,7 +46,7 @@ from .clock import best_seconds
 from .discovery import LAYOUT, POPULATION, READING, ROWS, evolved_population
 from .sheet import Sheet
 
-BLOCK = 32
+DEVICE = Resources(engine="device")
 
 
 def decoder_of(depth: int) -> Discovered:
@@ -54,12 +57,27 @@ def outputs_of(network) -> jax.Array:
     return network(jnp.asarray(ROWS))
 
 
-def compiled(decoder: Discovered, capacity: Capacity, genomes, mesh=None):
-    """The program from genomes to outputs, and the seconds that it took to make."""
+def outputs_and_device(network) -> tuple[jax.Array, jax.Array]:
+    return outputs_of(network), jax.lax.axis_index(GENOMES)
+
+
+def filled(decoder: Discovered, capacity: Capacity, genomes, num_devices: int = 1):
+    """Genomes in whole blocks, as `evolve` has them, and the size of a block."""
+    block = _block(decoder, capacity, genomes, DEVICE)
+    num, share = genomes.node_id.shape[0], block * num_devices
+    return _some(genomes, np.arange(num), share * -(-num // share)), block
+
+
+def compiled(
+    decoder: Discovered, capacity: Capacity, genomes, fn=outputs_of, mesh=None
+):
+    """The program from genomes to outputs, the genomes it takes, the size of a block,
+    and the seconds that it took to make."""
+    some, block = filled(decoder, capacity, genomes, 1 if mesh is None else mesh.size)
     began = time.perf_counter()
-    program: Any = _program(outputs_of, decoder, capacity, BLOCK, mesh)
-    ready = program.lower(genomes).compile()
-    return ready, time.perf_counter() - began
+    program: Any = _program(fn, decoder, capacity, block, mesh)
+    ready = program.lower(some).compile()
+    return ready, some, block, time.perf_counter() - began
 
 
 def num_queries(decoder: Discovered, capacity: Capacity) -> tuple[int, int]:
@@ -68,7 +86,9 @@ def num_queries(decoder: Discovered, capacity: Capacity) -> tuple[int, int]:
     return cells, (capacity.hidden + len(LAYOUT.points)) ** 2
 
 
-def seconds_of_queries(decoder: Discovered, capacity: Capacity, genomes) -> float:
+def seconds_of_queries(
+    decoder: Discovered, capacity: Capacity, genomes, block: int
+) -> float:
     """The same questions in the same blocks, and nothing else."""
     cells, pairs = num_queries(decoder, capacity)
     each = cells // len(LAYOUT.inputs)
@@ -82,89 +102,114 @@ def seconds_of_queries(decoder: Discovered, capacity: Capacity, genomes) -> floa
         seen = jax.lax.map(lambda points: reader.links(points, points), about)
         return seen.sum() + reader.links(nodes, nodes).sum()
 
-    blocks = jax.tree.map(lambda x: x.reshape(-1, BLOCK, *x.shape[1:]), genomes)
+    blocks = jax.tree.map(lambda x: x.reshape(-1, block, *x.shape[1:]), genomes)
     run = jax.jit(lambda blocks: jax.lax.map(jax.vmap(ask), blocks))
     return best_seconds(lambda: run(blocks).block_until_ready())
 
 
-def row(sheet: Sheet, decoder: Discovered, capacity: Capacity, genomes, first) -> None:
+def row(
+    sheet: Sheet, decoder: Discovered, capacity: Capacity, genomes, *first, is_all: bool
+) -> None:
     num = genomes.node_id.shape[0]
-    ready, seconds = compiled(decoder, capacity, genomes)
-    _, exceeds, _, _ = ready(genomes)
-    ours = best_seconds(lambda: jax.block_until_ready(ready(genomes))) / num
+    ready, some, block, seconds = compiled(decoder, capacity, genomes)
+    _, exceeds, _, _ = ready(some)
     one_core = Resources(engine="native", threads=1)
 
     def native():
         evaluate(decoder.decode(genomes, one_core), ROWS, resources=one_core)
 
-    theirs = best_seconds(native) / num
+    def in_ms(seconds: float) -> str:
+        return f"{seconds / num * 1e3:.3f}"
+
+    everything = ()
+    if is_all:
+        work = lambda: run_on_device(outputs_of, decoder, genomes, DEVICE)
+        everything = (in_ms(best_seconds(work)),)
     memory = ready.memory_analysis()
     of_block = memory.temp_size_in_bytes if memory is not None else 0
     sheet.row(
-        first,
+        *first,
         capacity.hidden,
         f"{seconds:.1f}",
-        f"{ours * 1e3:.3f}",
-        f"{theirs * 1e3:.3f}",
+        in_ms(best_seconds(lambda: jax.block_until_ready(ready(some)))),
+        *everything,
         f"{sum(num_queries(decoder, capacity)):,}",
-        f"{seconds_of_queries(decoder, capacity, genomes) / num / ours:.0%}",
-        f"{of_block / BLOCK / 1024:.0f}",
-        f"{int(np.asarray(exceeds).sum())} of {num}",
+        in_ms(seconds_of_queries(decoder, capacity, some, block)),
+        in_ms(best_seconds(native)),
+        f"{of_block / block / 1024:.0f}",
+        f"{int(np.asarray(exceeds)[:num].sum())} of {num}",
     )
 
 
-COLUMNS = (
-    "hidden nodes", "compile s", "ms a genome", "native ms", "queries", "of the time",
-    "KiB a genome", "need more room",
-)  # fmt: skip
+def columns(is_all: bool) -> tuple[str, ...]:
+    return (
+        "hidden nodes",
+        "compile s",
+        "ms a genome",
+        *(("with more room",) if is_all else ()),
+        "queries",
+        "alone",
+        "native",
+        "KiB a genome",
+        "need more room",
+    )
 
 
 def by_depth(quick: bool, sheet: Sheet, genomes) -> None:
-    sheet.begin("1. by depth, with the room that a run begins with", "D", *COLUMNS)
-    for depth in (2, 5) if quick else (1, 2, 3, 4, 5, 7, 9, 13):
+    title = "1. by depth, with the room that a run begins with"
+    sheet.begin(title, "D", *columns(is_all=True))
+    for depth in (4, 7, 13) if quick else (1, 2, 3, 4, 5, 7, 9, 13):
         decoder = decoder_of(depth)
-        row(sheet, decoder, decoder.first_capacity(), genomes, depth)
+        row(sheet, decoder, decoder.first_capacity(), genomes, depth, is_all=True)
 
 
 def by_room(quick: bool, sheet: Sheet, genomes) -> None:
-    sheet.begin("2. by room, depth 5: how many quads are seen", "quads", *COLUMNS)
+    title = "2. by room, depth 5: how many quads are seen"
+    sheet.begin(title, "quads", *columns(is_all=False))
     decoder = decoder_of(5)
-    for hidden in (16, 64) if quick else (16, 64, 256):
-        row(sheet, decoder, Capacity.frontier(5, hidden, 64), genomes, "64 a level")
-        row(sheet, decoder, Capacity.eager(5, hidden), genomes, "all")
+    for hidden in (64,) if quick else (16, 64, 256):
+        some, whole = Capacity.frontier(5, hidden, 64), Capacity.eager(5, hidden)
+        row(sheet, decoder, some, genomes, "64 a level", is_all=False)
+        row(sheet, decoder, whole, genomes, "all", is_all=False)
 
 
 def by_devices(quick: bool, sheet: Sheet) -> None:
     sheet.begin(
-        "3. by devices, depth 3: 128 genomes for each of them",
-        "devices", "genomes", "on each, filled up", "s", "ms a genome",
+        f"3. by devices, depth 3: {POPULATION} genomes for each of them",
+        "devices", "genomes", "on one at least", "at most", "s", "ms a genome",
     )  # fmt: skip
     for num in (1, 8) if quick else (1, 2, 4, 8):
-        environment = dict(os.environ)
         if jax.default_backend() == "cpu":
+            # JAX looks for devices once: more of them need another process.
             flag = f"--xla_force_host_platform_device_count={num}"
-            environment["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flag}"
-        elif num > jax.device_count():
-            break
-        words = [sys.executable, "-m", "benchmarks.device", "--devices", str(num)]
-        out = subprocess.run(
-            words, env=environment, check=True, capture_output=True, text=True
-        ).stdout
-        sheet.row(*json.loads(out.splitlines()[-1]))
+            flags = f"{os.environ.get('XLA_FLAGS', '')} {flag}"
+            words = [sys.executable, "-m", "benchmarks.device", "--devices", str(num)]
+            out = subprocess.run(
+                words,
+                env={**os.environ, "XLA_FLAGS": flags},
+                check=True,
+                stdout=subprocess.PIPE,
+                text=True,
+            ).stdout
+            sheet.row(*json.loads(out.splitlines()[-1]))
+        elif num <= jax.device_count():
+            sheet.row(*on_devices(num))
 
 
-def on_devices(num: int) -> None:
-    """One row of the third table, in a process of its own."""
+def on_devices(num: int) -> list[Any]:
+    """One row of the third table."""
     decoder, mesh = decoder_of(3), population_mesh(num)
-    total = 128 * num
+    total = POPULATION * num
     genomes = jax.tree.map(np.asarray, evolved_population("emr"))
     genomes = jax.tree.map(lambda x: x[np.arange(total) % POPULATION], genomes)
-    ready, _ = compiled(decoder, decoder.first_capacity(), genomes, mesh)
-    seconds = best_seconds(lambda: jax.block_until_ready(ready(genomes)))
-    share = BLOCK * num
-    each = -(-total // share) * share // num
-    words = [num, total, each, f"{seconds:.3f}", f"{seconds / total * 1e3:.3f}"]
-    print(json.dumps(words))
+    ready, some, *_ = compiled(
+        decoder, decoder.first_capacity(), genomes, outputs_and_device, mesh
+    )
+    (_, device), *_ = ready(some)
+    counts = np.bincount(np.asarray(device), minlength=num)
+    seconds = best_seconds(lambda: jax.block_until_ready(ready(some)))
+    work = [int(counts.min()), int(counts.max())]
+    return [num, total, *work, f"{seconds:.3f}", f"{seconds / total * 1e3:.3f}"]
 
 
 def by_program(quick: bool, sheet: Sheet) -> None:
@@ -201,6 +246,7 @@ def our_generations(depth: int, engine: str, warm: int) -> paper_program.Generat
         "xor",
         method="emr",
         depth=depth,
+        connections="hidden",
         engine=engine,
         population=POPULATION,
         target=2.0,
@@ -222,18 +268,20 @@ def main() -> None:
     parser.add_argument("--devices", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.devices:
-        on_devices(arguments.devices)
+        print(json.dumps(on_devices(arguments.devices)))
         return
     device = jax.devices()[0]
     print(f"jax {jax.__version__}, {jax.device_count()} x {device.device_kind}")
     genomes = jax.tree.map(np.asarray, evolved_population("emr"))
-    genomes = _some(genomes, np.arange(128), BLOCK)
     sheet = Sheet("device", arguments.json)
-    by_depth(arguments.quick, sheet, genomes)
-    by_room(arguments.quick, sheet, genomes)
-    by_devices(arguments.quick, sheet)
-    by_program(arguments.quick, sheet)
-    sheet.write()
+    for measure in (
+        lambda: by_depth(arguments.quick, sheet, genomes),
+        lambda: by_room(arguments.quick, sheet, genomes),
+        lambda: by_devices(arguments.quick, sheet),
+        lambda: by_program(arguments.quick, sheet),
+    ):
+        measure()
+        sheet.write()  # whatever comes of the next one
 
 
 if __name__ == "__main__":

@@ -13,8 +13,10 @@ from substrax.cppn import (
     DIALECTS,
     activation_form,
     activation_function,
+    activation_functions,
     activation_id,
 )
+from substrax.cppn._activation_table import ACTIVATIONS
 from tests.reference.cppn import ARRAY
 
 ROOT = Path(__file__).parents[2]
@@ -177,3 +179,16 @@ def test_positions_of_activations_never_change():
         "relu", "cos", "exp", "log", "inv", "clamped", "hat", "softplus", "elu", "selu",
         "lelu",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_derivatives_within_a_network_are_finite_everywhere(dialect, dtype):
+    """One function of a selection must not make NaN of another one's derivative."""
+    with jax.enable_x64(dtype == np.float64):
+        functions = activation_functions(tuple(range(len(ACTIVATIONS))), dialect)
+        extremes = [0.0, 1e-30, 1e-7, 1.0, 60.0, 89.0, 400.0, 1e20, 1e30]
+        z = jnp.asarray([*extremes, *(-x for x in extremes)], dtype)
+        for activation, function in zip(ACTIVATIONS, functions, strict=True):
+            slopes = jax.vmap(jax.grad(function))(z)
+            assert np.isfinite(slopes).all(), activation.name

@@ -4,8 +4,11 @@ An activation is stored in genomes as its index in `ACTIVATION_NAMES`. The order
 of the file format (see `_activation_table`, where they are defined).
 """
 
+import functools
 from collections.abc import Sequence
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
@@ -70,9 +73,26 @@ def activation_function(name: str, dialect: Dialect) -> Function:
 
 
 def activation_functions(ids: tuple[int, ...], dialect: Dialect) -> list[Function]:
-    """The functions of several activation ids, in that order."""
+    """The functions of several activation ids, in that order; they can be derived."""
     check_dialect(dialect)
-    return [ACTIVATIONS[i].form(dialect).function for i in ids]
+    return [_with_derivative(ACTIVATIONS[i].form(dialect)) for i in ids]
+
+
+@functools.cache
+def _with_derivative(form: Form) -> Function:
+    """A function with the derivative of the table, made finite.
+
+    What JAX derives by itself is NaN where an exponential overflows. One function in a
+    selection would be enough: what is NaN is still NaN when it is multiplied by 0.
+    """
+    function = jax.custom_jvp(form.function)
+
+    @function.defjvp
+    def _(primals, tangents):
+        (z,), (dz,) = primals, tangents
+        return function(z), jnp.nan_to_num(form.derivative(z)) * dz
+
+    return function
 
 
 def bound_activation(

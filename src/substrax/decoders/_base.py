@@ -110,6 +110,10 @@ class AbstractDecoder(abc.ABC):
         """Of the numbers that networks compute with."""
 
     @abc.abstractmethod
+    def num_traced_nodes(self, capacity: Capacity | None, num_slots: int) -> int:
+        """Nodes that a traced network has room for, of a genome of so many slots."""
+
+    @abc.abstractmethod
     def traced_bytes(self, capacity: Capacity | None, num_slots: int) -> int:
         """About what `trace` takes for a genome of so many slots."""
 
@@ -302,15 +306,16 @@ class AbstractCPPNDecoder(AbstractDecoder):
         )
 
     def traced_bytes(self, capacity: Capacity | None, num_slots: int) -> int:
-        queries = self._num_traced_nodes(capacity) ** 2
+        queries = self.num_traced_nodes(capacity, num_slots) ** 2
         if capacity is not None:
-            queries = max(queries, 4 * sum(capacity.quads))
+            queries = max(queries, self._queries_of_a_cell * 4 * sum(capacity.quads))
         # All values of the CPPN for all questions at once, and the network's matrices.
         return queries * (num_slots + 8) * self.dtype.itemsize
 
-    @abc.abstractmethod
-    def _num_traced_nodes(self, capacity: Capacity | None) -> int:
-        """Nodes that a traced network has room for."""
+    @property
+    def _queries_of_a_cell(self) -> int:
+        """The cell itself, and neighbours that are asked about at the same time."""
+        return 1
 
     @abc.abstractmethod
     def _wire(self, programs: Programs, resources: Resources | None) -> Networks:

@@ -89,6 +89,9 @@ class Direct(AbstractDecoder):
     def check_genomes(self, genomes: Genome) -> None:
         self.decode(genomes)
 
+    def num_traced_nodes(self, capacity: Capacity | None, num_slots: int) -> int:
+        return num_slots
+
     def traced_bytes(self, capacity: Capacity | None, num_slots: int) -> int:
         # Matrices of weights, and some of masks.
         return 4 * num_slots**2 * self.dtype.itemsize

@@ -81,7 +81,11 @@ class Discovered(AbstractCPPNDecoder):
         )
         return found.networks
 
-    def _num_traced_nodes(self, capacity: Capacity | None) -> int:
+    @property
+    def _queries_of_a_cell(self) -> int:
+        return 2 if self.rule.has_band else 1
+
+    def num_traced_nodes(self, capacity: Capacity | None, num_slots: int) -> int:
         hidden = (capacity or self.first_capacity()).hidden
         return hidden + len(self.layout.points)
 
@@ -90,9 +94,15 @@ class Discovered(AbstractCPPNDecoder):
         return not is_deeper and super().fits_on_device(num_slots, resources)
 
     def first_capacity(self) -> Capacity:
-        if self.strategy == "eager" or self.rule.depth <= _EAGER_DEPTH:
-            return Capacity.eager(self.rule.depth, _HIDDEN)
-        return Capacity.frontier(self.rule.depth, _HIDDEN, 4**_EAGER_DEPTH)
+        depth = self.rule.depth
+        if self.strategy == "eager":
+            return Capacity.eager(depth, _HIDDEN)
+        # Levels that are looked at whole, whatever the pattern, have room from the
+        # beginning.
+        whole = min(depth, self.rule.last_whole_level)
+        first = Capacity.frontier(depth, _HIDDEN, 4**_EAGER_DEPTH)
+        quads = (*(4**level for level in range(whole + 1)), *first.quads[whole + 1 :])
+        return first._replace(quads=quads)
 
     def trace(
         self,

@@ -277,7 +277,7 @@ class HyperNEAT(AbstractCPPNDecoder):
         )
         return found.networks
 
-    def _num_traced_nodes(self, capacity: Capacity | None) -> int:
+    def num_traced_nodes(self, capacity: Capacity | None, num_slots: int) -> int:
         return len(self.substrate.points)
 
     def trace(

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 _BLOCK_BYTES, _BLOCK = 1 << 28, 32
 """Of the genomes that are decoded side by side on a CPU."""
-_DEVICE_SHARE, _DEVICE_BLOCK = 8, 1024
-"""The part of a device's own memory that they may take, and how many they are."""
+_DEVICE_SHARE, _DEVICE_BLOCK = 8, 64
+"""The part of a device's own memory that they may take, and how many they are: they
+ask some hundred thousand questions at once, and the last block is filled up."""
+_KEPT_BYTES = 5
+"""What each pair of nodes takes in a network that is brought to the host."""
 _GROWTH = 4
 """Room grows in steps, so that few programs are compiled."""
 
@@ -79,33 +82,59 @@ def run_on_device(
     compiled again. `to_host` gets the values of genomes for which there was room.
     """
     genomes = jax.tree.map(np.asarray, genomes)  # the same in all processes
-    todo, capacity = np.arange(genomes.node_id.shape[0]), decoder.first_capacity()
+    num = genomes.node_id.shape[0]
+    todo, capacity = np.arange(num), decoder.first_capacity()
     found = OnDevice([], [], 0)
     with jax.enable_x64(decoder.dtype == np.float64):
         while todo.size:
             block = _block(decoder, capacity, genomes, resources)
-            some = _some(genomes, todo, block)
             program = _program(fn, decoder, capacity, block, mesh)
-            values, exceeds, is_sound, shortage = program(some, *shared)
-            is_sound = np.asarray(is_sound)[: todo.size]
-            if not is_sound.all():
-                _refuse(decoder, _some(genomes, todo[~is_sound], 1))
-            exceeds = np.asarray(exceeds)[: todo.size]
-            if not exceeds.all():
-                index = np.flatnonzero(~exceeds)
-                picked = jax.tree.map(lambda x, i=index: np.asarray(x)[i], values)
-                found.parts.append(to_host(picked))
-                found.numbers.append(todo[index])
-            if exceeds.any():
+            at_once = num
+            if fn is _itself:
+                at_once = _most_kept(decoder, capacity, genomes, resources)
+            left, needed = [], []
+            for begin in range(0, todo.size, at_once):
+                part = todo[begin : begin + at_once]
+                # Of all genomes, whole blocks; of those that are left, few numbers of
+                # blocks: each number is compiled.
+                size = part.size if todo.size == num else round_up(part.size, 1)
+                some = _some(genomes, part, block * -(-size // block))
+                values, exceeds, is_sound, shortage = program(some, *shared)
+                is_sound = np.asarray(is_sound)[: part.size]
+                if not is_sound.all():
+                    _refuse(decoder, _some(genomes, part[~is_sound], 1))
+                exceeds = np.asarray(exceeds)[: part.size]
+                if not exceeds.all():
+                    found.parts.append(to_host(_rows(values, ~exceeds)))
+                    found.numbers.append(part[~exceeds])
+                if exceeds.any():
+                    seen = _rows(shortage, exceeds)
+                    needed.append(jax.tree.map(lambda x: x.max(axis=0), seen))
+                left.append(part[exceeds])
+            todo = np.concatenate(left)
+            if needed:
                 assert capacity is not None
-                needed = jax.tree.map(
-                    lambda x, n=todo.size, e=exceeds: np.asarray(x)[:n][e].max(axis=0),
-                    shortage,
-                )
-                capacity = _grown(capacity, needed)
-            todo = todo[exceeds]
+                most = jax.tree.map(lambda *x: np.maximum.reduce(x), *needed)
+                capacity = _grown(capacity, most)
             found = found._replace(num_grown=max(found.num_grown, todo.size))
     return found
+
+
+def _rows(tree: Any, mask: np.ndarray) -> Any:
+    """Some genomes of what a program gave for them, and for those that filled it up."""
+    index = np.flatnonzero(mask)
+    return jax.tree.map(lambda x: np.asarray(x)[index], tree)
+
+
+def _most_kept(
+    decoder: "AbstractDecoder",
+    capacity: Capacity | None,
+    genomes: Genome,
+    resources: Resources,
+) -> int:
+    """How many networks are brought to the host at a time, as matrices."""
+    num_nodes = decoder.num_traced_nodes(capacity, genomes.node_id.shape[1])
+    return max(1, resources.device_budget // 4 // (_KEPT_BYTES * num_nodes**2))
 
 
 @functools.lru_cache(maxsize=64)
@@ -137,11 +166,9 @@ def _none(
         return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
 
 
-def _some(genomes: Genome, which: np.ndarray, block: int) -> Genome:
-    """Some genomes, the last several times: sizes are few, so that little is
-    compiled."""
-    num = round_up(which.size, block)
-    index = np.append(which, np.repeat(which[-1:], num - which.size))
+def _some(genomes: Genome, which: np.ndarray, size: int) -> Genome:
+    """Some genomes, the last several times, so that there are `size` at least."""
+    index = np.append(which, np.repeat(which[-1:], max(0, size - which.size)))
     return jax.tree.map(lambda x: x[index], genomes)
 
 
@@ -174,20 +201,17 @@ def _block_size(of_one: int, of_device: int | None) -> int:
 
 
 def _grown(capacity: Capacity, needed: Shortage) -> Capacity:
-    """Room for what was seen to be needed."""
+    """Room for what was seen to be needed.
 
-    def more(has: int, wants: int) -> int:
-        while has < wants:
-            has *= _GROWTH
-        return has
-
-    quads = tuple(
-        min(4**level, more(has, int(wants)))
-        for level, (has, wants) in enumerate(
-            zip(capacity.quads, needed.quads, strict=True)
-        )
-    )
-    return Capacity(more(capacity.hidden, int(needed.hidden)), quads)
+    All levels grow together, so that a run meets few capacities: each of them is a
+    program to be compiled.
+    """
+    hidden, quads = capacity.hidden, capacity.quads
+    while hidden < needed.hidden:
+        hidden *= _GROWTH
+    while any(has < wants for has, wants in zip(quads, needed.quads, strict=True)):
+        quads = tuple(min(4**level, _GROWTH * has) for level, has in enumerate(quads))
+    return Capacity(hidden, quads)
 
 
 def _refuse(decoder: "AbstractDecoder", genomes: Genome) -> None:

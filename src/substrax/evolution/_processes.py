@@ -6,9 +6,12 @@ gathered. What only one can know, it tells the others: the first process has the
 the callbacks and the clock.
 """
 
+import contextlib
 import dataclasses
 import logging
-from typing import TypeVar
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -16,7 +19,7 @@ from jax.experimental import multihost_utils
 
 from .._memory import AUTO
 from .._native import engine
-from .._resources import Resources
+from .._resources import Resources, device_memory
 from ..decoders import AbstractDecoder
 from ..neat import NEAT, first_capacities
 from ..runs import StopReason
@@ -24,9 +27,12 @@ from ..tensor import population_mesh
 
 T = TypeVar("T")
 
-_log = logging.getLogger("substrax")
+_ELSEWHERE = (
+    "another process of this run stopped with an error, which its output shows. What "
+    "is saved can be resumed."
+)
 
-_REASONS = (None, *StopReason)
+_log = logging.getLogger("substrax")
 
 
 def are_several() -> bool:
@@ -56,37 +62,105 @@ def placed(
                 "insists."
             )
             return dataclasses.replace(resources, engine="native")
-    if not are_several() or resources.native is None:
+    if not are_several():
         return resources
     if resources.engine == "native":
         raise ValueError(
             "several processes work together on devices alone. Use engine device, or "
             "run one process, which uses all cores."
         )
-    return resources.on_devices()
+    return _agreed_resources(resources.on_devices())
+
+
+def _agreed_resources(resources: Resources) -> Resources:
+    """The least that any process may take: what one refuses, all must refuse, and
+    their programs must be the same."""
+    population_mesh(resources.devices)
+    of_device = device_memory() or 0
+    # In 32 bits, which is what JAX has unless it is told otherwise.
+    mine = np.array([resources.device_budget >> 20, of_device >> 20], np.int32)
+    everyone = np.atleast_2d(multihost_utils.process_allgather(mine))
+    if len({int(mebibytes).bit_length() for mebibytes in everyone[:, 1]}) > 1:
+        raise ValueError(
+            "the devices of the processes have different memory "
+            f"({', '.join(f'{m:,} MiB' for m in everyone[:, 1])}), so their programs "
+            "would differ. Start processes on devices of one kind."
+        )
+    return dataclasses.replace(resources, memory_budget=int(everyone[:, 0].min()) << 20)
+
+
+def together(work: Callable[[], T]) -> T:
+    """What `work` gives in this process. An error in any process ends it in all."""
+    if not are_several():
+        return work()
+    error: Exception | None = None
+    result: Any = None
+    try:
+        result = work()
+    except Exception as mistake:
+        error = mistake
+    has_failed = np.int32(error is not None)
+    anybody = bool(np.any(multihost_utils.process_allgather(has_failed)))
+    if error is not None:
+        raise error
+    if anybody:
+        raise RuntimeError(_ELSEWHERE)
+    return result
 
 
 def from_first(tree: T) -> T:
-    """The arrays of the first process, in all of them; shapes must be the same."""
+    """The arrays of the first process, in all of them. Shapes may differ, as capacities
+    of genomes may; all else is the same."""
     if not are_several():
         return tree
     leaves, structure = jax.tree.flatten(tree)
     arrays = [np.asarray(leaf) for leaf in leaves]
+    sizes = np.array([n for array in arrays for n in array.shape], np.int32)
+    sizes = np.asarray(multihost_utils.broadcast_one_to_all(sizes)).tolist()
+    shapes = [tuple(sizes.pop(0) for _ in array.shape) for array in arrays]
     # As bytes: they are sent by sums, which would not keep the sign of every zero.
     sent = np.frombuffer(b"".join(a.tobytes() for a in arrays), np.uint8)
+    num_bytes = [
+        math.prod(shape) * array.itemsize
+        for shape, array in zip(shapes, arrays, strict=True)
+    ]
+    if not is_first():
+        sent = np.zeros(sum(num_bytes), np.uint8)
     received = np.asarray(multihost_utils.broadcast_one_to_all(sent)).tobytes()
     begin, result = 0, []
-    for array in arrays:
-        part = received[begin : begin + array.nbytes]
-        new = np.frombuffer(part, array.dtype).reshape(array.shape)
+    for array, shape, num in zip(arrays, shapes, num_bytes, strict=True):
+        part = received[begin : begin + num]
+        new = np.frombuffer(part, array.dtype).reshape(shape)
         result.append(jax.device_put(new))
-        begin += array.nbytes
+        begin += num
     return jax.tree.unflatten(structure, result)
 
 
+_REASONS = (None, *StopReason)
+_FAILED = -1
+
+
 def agreed(reason: StopReason | None) -> StopReason | None:
-    """What the first process says."""
+    """What the first process says; an error if it has one."""
     if not are_several():
         return reason
-    number = np.int32(_REASONS.index(reason))
-    return _REASONS[int(multihost_utils.broadcast_one_to_all(number))]
+    number = _told(_REASONS.index(reason))
+    if number == _FAILED:
+        raise RuntimeError(_ELSEWHERE)
+    return _REASONS[number]
+
+
+@contextlib.contextmanager
+def telling_failure() -> Iterator[None]:
+    """What the first process does alone, while the others wait in `agreed`."""
+    try:
+        yield
+    except BaseException:
+        if are_several() and is_first():
+            _told(_FAILED)
+        raise
+
+
+def _told(number: int) -> int:
+    """The number that the first process gives."""
+    return int(multihost_utils.broadcast_one_to_all(np.int32(number)))

@@ -13,7 +13,7 @@ from .._types import check_settings, chosen, shown
 from ..network import Networks
 from ..substrate import Layout
 from ._arrays import ArrayProblem
-from ._base import AbstractProblem, check_positive
+from ._base import AbstractProblem, TracedFitness, check_positive
 from ._data import data_problem
 from ._held_back import check_test_share
 from ._preparation import Preparation
@@ -181,6 +181,9 @@ class Table(AbstractProblem):
         resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         return self.data.fitness(networks, key=key, resources=resources)
+
+    def traced(self) -> TracedFitness | None:
+        return self.data.traced()
 
     def samples(self) -> tuple[np.ndarray, np.ndarray]:
         return self.data.samples()

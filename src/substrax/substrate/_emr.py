@@ -84,6 +84,15 @@ class EMRRule(AbstractRule):
         return self.connections in ("feedforward", "hidden")
 
     @property
+    def has_band(self) -> bool:
+        return self.band_threshold > 0
+
+    @property
+    def last_whole_level(self) -> int:
+        # Without bounds, the proof's mask takes all cells.
+        return self.depth if self.recover else self.initial_depth + 1
+
+    @property
     def num_rounds(self) -> int:
         return self.rounds if self.pair_classes else 0
 

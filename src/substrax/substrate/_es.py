@@ -67,6 +67,14 @@ class ESRule(AbstractRule):
         return True
 
     @property
+    def has_band(self) -> bool:
+        return True
+
+    @property
+    def last_whole_level(self) -> int:
+        return max(self.initial_depth - 1, 0)
+
+    @property
     def num_rounds(self) -> int:
         return self.iteration_level
 

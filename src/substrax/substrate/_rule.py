@@ -37,6 +37,17 @@ class AbstractRule(abc.ABC):
 
     @property
     @abc.abstractmethod
+    def has_band(self) -> bool:
+        """Whether the neighbours of a cell are asked about as well."""
+
+    @property
+    @abc.abstractmethod
+    def last_whole_level(self) -> int:
+        """The deepest level all of whose cells are asked about, whatever the pattern
+        is; it may be deeper than the grid."""
+
+    @property
+    @abc.abstractmethod
     def num_rounds(self) -> int:
         """How many times new hidden positions are explored from."""
 
