@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -162,7 +163,7 @@ class _RefusalError(Exception):
 def _judged(made: _Made, some: Slice) -> Judgement:
     source = made.source
     with _jax_settings(source.jax_settings):
-        key = jax.random.wrap_key_data(some.key_words, impl=some.key_kind)
+        key = jax.random.wrap_key_data(jnp.asarray(some.key_words), impl=some.key_kind)
         judged = judge(
             made.decoder, made.problem, some.genomes, key, _NO_CACHE, source.resources
         )

@@ -45,6 +45,8 @@ def open_crew(
     `environment` is for processes that are started here.
     """
     check_executor(executor)
+    if isinstance(executor, Processes):
+        return ProcessCrew(executor)
     if not isinstance(executor, str):
         client = getattr(executor, "_client", None)
         if client is None or not hasattr(client, "scheduler_info"):
@@ -54,7 +56,7 @@ def open_crew(
         return DaskCrew(client, executor)
     named = read_name(executor)
     if named.num is not None:
-        return ProcessCrew(Processes(named.num, environment))
+        return ProcessCrew(Processes(named.num, environment), is_ours=True)
     from ._dask import DaskCrew
 
     assert named.address is not None
@@ -64,8 +66,9 @@ def open_crew(
 class ProcessCrew(AbstractCrew):
     """Processes of this machine."""
 
-    def __init__(self, executor: Processes) -> None:
+    def __init__(self, executor: Processes, is_ours: bool = False) -> None:
         self.executor: Processes = executor
+        self._is_ours = is_ours
 
     def num_workers(self) -> int:
         return self.executor.num
@@ -75,7 +78,8 @@ class ProcessCrew(AbstractCrew):
             self.executor.end(future)
 
     def close(self) -> None:
-        self.executor.kill()
+        if self._is_ours:
+            self.executor.kill()
 
 
 _MANY = 64

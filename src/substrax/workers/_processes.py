@@ -53,6 +53,7 @@ class Processes(Executor):
         self._lock = threading.Lock()
         self._is_shut = False
         self._at_work: dict[Future, subprocess.Popen] = {}
+        self._unwanted: set[Future] = set()
         self._started: set[subprocess.Popen] = set()
         self._threads = [
             threading.Thread(target=self._serve, daemon=True) for _ in range(num)
@@ -76,6 +77,8 @@ class Processes(Executor):
             process = self._at_work.get(future)
             if process is not None:
                 process.kill()
+            elif not future.done():  # it is about to begin
+                self._unwanted.add(future)
 
     @property
     def pids(self) -> list[int]:
@@ -164,7 +167,7 @@ class Processes(Executor):
             return process
         with self._lock:
             self._at_work[future] = process
-            if self._is_shut:
+            if self._is_shut or future in self._unwanted:
                 process.kill()
         try:
             send(process.stdin, message)
@@ -174,6 +177,7 @@ class Processes(Executor):
         finally:
             with self._lock:
                 del self._at_work[future]
+                self._unwanted.discard(future)
         if answer is None:
             process.kill()
             self._forget(process)
