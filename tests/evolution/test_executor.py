@@ -1,4 +1,4 @@
-"""Evolution by workers: the same bits, whoever they are and whatever becomes of them."""
+"""Evolution by workers: the same bits, whoever they are, whatever becomes of them."""
 
 import dataclasses
 import json
@@ -176,16 +176,18 @@ def test_three_failures_end_a_run_that_goes_on_without(tmp_path: Path) -> None:
             for k in range(200):
                 (Path(problem.folder) / f"memory-{k}").touch()
 
-    with ThreadPoolExecutor(2) as executor:
-        with pytest.raises(WorkersError, match=r"3 times, in vain.*no memory left"):
-            evolve(
-                *parts(problem),
-                seed=3,
-                generations=GENERATIONS,
-                directory=directory,
-                executor=executor,
-                callbacks=[spoil],
-            )
+    with (
+        ThreadPoolExecutor(2) as executor,
+        pytest.raises(WorkersError, match=r"3 times, in vain.*no memory left"),
+    ):
+        evolve(
+            *parts(problem),
+            seed=3,
+            generations=GENERATIONS,
+            directory=directory,
+            executor=executor,
+            callbacks=[spoil],
+        )
     facts = json.loads((directory / "run.json").read_text())
     assert facts["stopped"] == "error" and "in vain" in facts["error"]
     for file in Path(problem.folder).iterdir():
@@ -216,17 +218,19 @@ def test_errors_of_a_fitness_are_told_once(tmp_path, word, kind, sentence) -> No
 
 @pytest.mark.parametrize("problem", [Neighbourly(), SumOfWeights()])
 def test_a_fitness_that_depends_on_neighbours_is_noticed(problem: Problem) -> None:
-    with ThreadPoolExecutor(2) as executor:
-        with pytest.raises(ValueError, match="cannot be shared out.*is_separable"):
-            evolve(*parts(problem), generations=2, executor=executor)
+    with (
+        ThreadPoolExecutor(2) as executor,
+        pytest.raises(ValueError, match=r"cannot be shared out.*is_separable"),
+    ):
+        evolve(*parts(problem), generations=2, executor=executor)
 
 
 def test_a_fitness_that_says_it_depends_on_neighbours_is_refused() -> None:
-    with ThreadPoolExecutor(1) as executor:
-        with pytest.raises(
-            ValueError, match=r"is_separable is False.*Leave `executor`"
-        ):
-            evolve(*parts(Together()), generations=2, executor=executor)
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(ValueError, match=r"is_separable is False.*Leave `executor`"),
+    ):
+        evolve(*parts(Together()), generations=2, executor=executor)
 
 
 def test_what_workers_cannot_get_is_refused(tmp_path: Path) -> None:
@@ -235,17 +239,24 @@ def test_what_workers_cannot_get_is_refused(tmp_path: Path) -> None:
         pass
 
     main = type("Main", (Weights,), {"__module__": "__main__"})
-    with ThreadPoolExecutor(1) as executor:
-        with pytest.raises(ValueError, match="cannot be sent to workers.*a name in a"):
-            evolve(*parts(Local()), executor=executor, directory=tmp_path / "a")
-        with pytest.raises(ValueError, match="Main exists only in the program that"):
-            evolve(*parts(main()), executor=executor, directory=tmp_path / "b")
-    with pytest.raises(ValueError, match="executor is 'threads:2'. Write processes:8"):
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(ValueError, match=r"cannot be sent to workers.*a name in a"),
+    ):
+        evolve(*parts(Local()), executor=executor, directory=tmp_path / "a")
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(ValueError, match="Main exists only in the program that"),
+    ):
+        evolve(*parts(main()), executor=executor, directory=tmp_path / "b")
+    with pytest.raises(
+        ValueError, match=r"executor is 'threads:2'\. Write processes:8"
+    ):
         evolve(*parts(), executor="threads:2", directory=tmp_path / "c")
     with pytest.raises(ValueError, match="number of processes of at least 1"):
         evolve(*parts(), executor="processes:0", directory=tmp_path / "d")
-    with pytest.raises(ValueError, match="slice_timeout is 0; give a number"):
-        evolve(*parts(), slice_timeout=0, directory=tmp_path / "f")
+    with pytest.raises(ValueError, match=r"slice_timeout is 0\.0; give a number"):
+        evolve(*parts(), slice_timeout=0.0, directory=tmp_path / "f")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -254,9 +265,11 @@ def test_a_worker_of_another_version_or_with_other_code_takes_no_part(
 ) -> None:
     def refused(match: str) -> None:
         worker_module._made.clear()
-        with ThreadPoolExecutor(1) as executor:
-            with pytest.raises(WorkersError, match=match):
-                evolve(*parts(Weights()), generations=1, executor=executor)
+        with (
+            ThreadPoolExecutor(1) as executor,
+            pytest.raises(WorkersError, match=match),
+        ):
+            evolve(*parts(Weights()), generations=1, executor=executor)
 
     with monkeypatch.context() as patch:
         there = {name: "0.0.1" for name in worker_module.versions()}

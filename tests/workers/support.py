@@ -86,11 +86,11 @@ def fail(text: str) -> None:
 
 
 def say(text: str) -> str:
-    print(text, flush=True)
+    print(text, flush=True)  # noqa: T201
     return text
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """Can be pickled, and not be made again."""
 
     def __init__(self, one: int, two: int) -> None:
@@ -98,7 +98,7 @@ class Unreadable(Exception):
 
 
 def raise_unreadable() -> None:
-    raise Unreadable(1, 2)
+    raise UnreadableError(1, 2)
 
 
 def is_alive(pid: int) -> bool:

@@ -74,7 +74,7 @@ def test_errors_come_back_and_prints_do_not_disturb(
 ) -> None:
     with pytest.raises(ValueError, match="the reason"):
         processes.submit(fail, "the reason").result(timeout=60)
-    with pytest.raises(RuntimeError, match="Unreadable: 1 and 2"):
+    with pytest.raises(RuntimeError, match="UnreadableError: 1 and 2"):
         processes.submit(raise_unreadable).result(timeout=60)
     with pytest.raises(Exception, match="pickle"):
         processes.submit(lambda: 0).result(timeout=60)

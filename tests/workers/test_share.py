@@ -103,9 +103,9 @@ def test_slices_are_as_large_as_they_are_cheap() -> None:
 
 def test_what_is_no_executor_is_refused() -> None:
     with pytest.raises(ValueError, match="executor is 3; give a concurrent"):
-        check_executor(3)  # pyright: ignore[reportArgumentType]
+        check_executor(3)
     for name in ("", "threads:2", "processes:", "processes:x", "dask:host", "dask://h"):
-        with pytest.raises(ValueError, match="executor is .*processes:8"):
+        with pytest.raises(ValueError, match=r"executor is .*processes:8"):
             check_executor(name)
     for name in ("processes", "processes:3", "dask://host:8786", "tls://[::1]:8786"):
         check_executor(name)

@@ -36,9 +36,9 @@ def recipe_of(experiment: "Experiment") -> AbstractRecipe:
     if experiment.is_in_python and data is None:
         raise ValueError(
             f"the problem {problem.name!r} exists only in this program, so that "
-            "workers cannot make it. Put its function or class into a file, with a name, and "
-            'say evolve("file.py:name", ...), or import it from there. (What is '
-            "defined in a notebook, in a function or by lambda has no name.)"
+            "workers cannot make it. Put its function or class into a file, with a "
+            'name, and say evolve("file.py:name", ...), or import it from there. (What '
+            "is defined in a notebook, in a function or by lambda has no name.)"
         )
     text = experiment.to_toml()
     return Configured(text, experiment.folder.absolute(), data)

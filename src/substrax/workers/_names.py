@@ -46,7 +46,7 @@ def _number(name: str, text: str) -> int:
     return int(text)
 
 
-def check_executor(executor: Executor | str | None) -> None:
+def check_executor(executor: object) -> None:
     """Refuses what is no executor, before anything is done. A library that is missing
     is an `ImportError`, which says how to install it."""
     if executor is None:
