@@ -4,7 +4,6 @@ import abc
 import dataclasses
 import io
 import pickle
-import sys
 from typing import Any
 
 from ..decoders import AbstractDecoder
@@ -62,8 +61,5 @@ class _Pickler(pickle.Pickler):
         # (functions and classes are written as their names)
         is_named = isinstance(obj, type) or hasattr(obj, "__code__")
         if is_named and getattr(obj, "__module__", None) == "__main__":
-            # A program that was started as `python -m package.module` has a name.
-            spec = getattr(sys.modules.get("__main__"), "__spec__", None)
-            if spec is None or spec.name not in sys.modules:
-                raise _MainError(getattr(obj, "__qualname__", str(obj)))
+            raise _MainError(getattr(obj, "__qualname__", str(obj)))
         return NotImplemented

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import hashlib
+import logging
 import pickle
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -38,7 +39,10 @@ from ._worker import (
     versions,
 )
 
+_log = logging.getLogger("substrax")
+
 SLICE_TIMEOUT = 600.0
+"""Seconds after which a worker counts as hung, unless a run says otherwise."""
 _SMALL = 1 << 16
 """Bytes of a source that goes with every slice; a larger one, to those who ask."""
 _NUM_CHECKED = 3
@@ -128,6 +132,7 @@ class SharedJudge:
         content = pickle.dumps(self._source)
         self._digest = hashlib.sha256(content).hexdigest()
         self._is_small = len(content) <= _SMALL
+        self._is_told = False
         self.num_redone = 0
         """Slices that were lost and done again, so far."""
 
@@ -143,6 +148,7 @@ class SharedJudge:
             return self._call(Slice(self._trimmed(some), words, kind), is_full)
 
         share = self._share(ask)
+        self._tell_of_blocks(total, share.step)
         parts = share.run(total)
         self.num_redone += share.num_redone
         judged = _joined(parts, total)
@@ -163,6 +169,21 @@ class SharedJudge:
             step=step,
             is_compiled=is_traced and self._is_native,
         )
+
+    def _tell_of_blocks(self, total: int, step: int) -> None:
+        """Says, once, that there is nothing to be shared."""
+        if self._is_told or total >= 2 * step or step == 1:
+            return
+        self._is_told = True
+        if self._crew.num_workers() > 1:
+            _log.warning(
+                "the fitness is one program for blocks of %d networks, so that one "
+                "worker evaluates all %d of a generation. With a smaller block_size, "
+                "such as 32, several do: FunctionProblem(..., block_size=32), or the "
+                "setting of that name, for a new run.",
+                step,
+                total,
+            )
 
     def _call(self, some: Slice, is_full: bool) -> tuple[Any, tuple]:
         source = self._source if is_full or self._is_small else None
