@@ -35,7 +35,7 @@ from substrax.evolution._recipe import Objects, written
 from substrax.evolution._shared_judge import SharedJudge
 from substrax.evolution._worker import Judgement
 from substrax.neat import NEAT, Genome, presets
-from substrax.workers import Processes, Share, Sizes, open_crew
+from substrax.workers import Answer, Processes, Share, Sizes, open_crew
 
 from .sheet import Sheet
 from .sleeping import Sleeping, echo
@@ -96,7 +96,8 @@ def slices(sheet: Sheet, genomes: Genome, executor: Executor) -> tuple[float, fl
     num = len(some[2].genomes.node_id)
     there = len(pickle.dumps(some[2]))
     source = len(pickle.dumps(some[1]))
-    back = len(pickle.dumps(Judgement(np.zeros(num), *np.zeros((2, num), int), 0)))
+    numbers = np.zeros(num, np.int64)
+    back = len(pickle.dumps(Judgement(np.zeros(num), numbers, numbers.copy(), 0)))
     journey = median(
         lambda: executor.submit(echo, some[2], np.zeros((3, num))).result(), 50
     )
@@ -156,7 +157,7 @@ def simulated(
     sizes = Sizes()
     sizes.learn(1, each)
     crew = open_crew(ThreadPoolExecutor(1))
-    cutter = Share(crew, lambda span, is_full: (print, ()), sizes=sizes)
+    cutter = Share(crew, lambda span, is_full: (Answer, ()), sizes=sizes)
     free = [0.0] * workers
     heapq.heapify(free)
     begin, head, end = 0, 0.0, 0.0
@@ -227,8 +228,8 @@ def many_hosts(
         "speed-up of evaluation",
         "of all",
         notes=(
-            f"Assumed: {LATENCY * 1e3:g} ms and {BANDWIDTH * 8 / 1e9:g} Gbit/s. All "
-            "else is of the tables above.",
+            f"Assumed: {LATENCY * 1e3:g} ms, {BANDWIDTH * 8 / 1e9:g} Gbit/s, networks "
+            "that all take as long, no failures. All else is of the tables above.",
         ),
     )
     for population, seconds in tell.items():

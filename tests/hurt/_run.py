@@ -61,7 +61,7 @@ def disturbed(
 ) -> Outcome:
     """A run with workers, to which something is done at random moments."""
     executor = "processes:2" if cluster is None else cluster.name
-    more = ["--executor", executor, "--slice_timeout", "4"]
+    more = ["--executor", executor, "--slice_timeout", "12"]
     command = [*RUN, "--seed", f"{seed}", "--out", str(directory), *more]
     before = _scratch()
     process = _start(command, cluster)
@@ -166,7 +166,7 @@ class _Faults:
         assert self.cluster is not None
         process = self.draw.choice(list(self.cluster.workers.values()))
         process.send_signal(signal.SIGSTOP)
-        self.stop.wait(self.draw.uniform(1.0, 7.0))
+        self.stop.wait(self.draw.uniform(1.0, 20.0))
         process.send_signal(signal.SIGCONT)
         return True
 

@@ -114,7 +114,7 @@ def test_what_is_no_executor_is_refused() -> None:
 
 def test_three_failures_are_the_end() -> None:
     executor = Hostile(0, (1.0, 0.0, 0.0))
-    with pytest.raises(WorkersError, match=r"3 times, in vain\. The last.*it died\."):
+    with pytest.raises(WorkersError, match=r"3 times, in vain\. The last.*it died$"):
         share(executor).run(4)
 
 

@@ -191,7 +191,7 @@ def _told(error: Exception) -> Answer:
     if isinstance(error, OSError):
         return Answer(trouble=f"{kind} on a worker ({this_place()}): {text}")
     if isinstance(error, _RefusalError):
-        said = f"a worker ({this_place()}) cannot take part: {text}."
+        said = f"a worker ({this_place()}) cannot take part: {text}"
         return Answer(error=WorkersError(said))
     place = place_of(error)
     if isinstance(error, ValueError):
@@ -200,6 +200,6 @@ def _told(error: Exception) -> Answer:
     return Answer(
         error=WorkersError(
             f"{place or 'evaluation'} failed on a worker ({this_place()}): "
-            f"{kind}: {text}."
+            f"{kind}: {text}"
         )
     )

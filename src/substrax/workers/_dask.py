@@ -48,8 +48,7 @@ class DaskCrew(AbstractCrew):
         except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
             raise WorkersError(
                 f"the Dask scheduler at {address} cannot be reached "
-                f"({' '.join(str(error).split())}). Is it running, and is this its "
-                "address?"
+                f"({' '.join(str(error).split())}). Start it, or mend the address"
             ) from error
         return DaskCrew(client, client.get_executor(), is_ours=True)
 
@@ -78,7 +77,7 @@ class DaskCrew(AbstractCrew):
         why = "" if error is None else f" ({' '.join(str(error).split())})"
         return WorkersError(
             f"the Dask scheduler cannot be reached any more{why}. Start it again, or "
-            "continue the run without an executor, or with another one."
+            "continue the run without an executor, or with another one"
         )
 
     def num_workers(self) -> int:

@@ -2,4 +2,5 @@
 
 
 class WorkersError(OSError):
-    """Work that no worker could do, in a sentence. What was saved before is whole."""
+    """Work that no worker could do, in a sentence without its full stop, since more may
+    follow. What was saved before is whole."""

@@ -162,7 +162,7 @@ class Share:
         if len(troubles) >= MOST_ATTEMPTS:
             raise WorkersError(
                 f"genomes {one.span.begin} to {one.span.stop - 1} were given to a "
-                f"worker {MOST_ATTEMPTS} times, in vain. The last time: {trouble}."
+                f"worker {MOST_ATTEMPTS} times, in vain. The last time: {trouble}"
             )
         self.num_redone += 1
         _log.info("a slice is done again: %s", trouble)
