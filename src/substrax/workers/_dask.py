@@ -41,11 +41,12 @@ class DaskCrew(AbstractCrew):
         """A client of the scheduler at this address, with the certificates that Dask's
         own configuration names. It listens nowhere: it calls the scheduler."""
         distributed = import_extra("distributed", "dask")
+        client = distributed.Client.__new__(distributed.Client)
         try:
-            client = distributed.Client(
-                address, timeout=_CONNECT_SECONDS, set_as_default=False
-            )
+            client.__init__(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
+            # Half made, it would be closed by Python some day, and wait for a minute.
+            client.status = "closed"
             raise WorkersError(
                 f"the Dask scheduler at {address} cannot be reached "
                 f"({' '.join(str(error).split())}). Start it, or mend the address"
