@@ -27,6 +27,7 @@ where only one setting ends so. The most common:
   --seconds S           at most so long
   --patience N          at most so many generations without a new best
   --population N        genomes in each generation
+  --executor NAME       processes:8, or dask://host:8786: who evaluates
   --method NAME         {methods}
   --depth D             depth of the grid ({with_depth})
   --connections NAME    {connections} ({with_connections})

@@ -5,6 +5,7 @@ import functools
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,16 @@ from .._resources import Progress
 from .._types import shown
 from ..decoders import AbstractDecoder
 from ..evolution import (
+    AbstractRecipe,
     Callback,
     Result,
     RunDirectory,
     check_limits,
     check_memory,
+    check_shared,
+    check_timeout,
     evolve,
+    written,
 )
 from ..experiments import is_own, read_experiment
 from ..methods import METHODS, AbstractMethod
@@ -36,8 +41,10 @@ from ..settings import (
     flatten,
     resolve,
 )
+from ..workers import check_executor
 from ._build import build_config, build_neat, genome_activations
 from ._own import ARRAYS, absolute, named, own_problem, suggestions
+from ._recipe import recipe_of
 from ._run import RunSettings
 from ._start import StartSettings, given_settings, is_place, read_file
 
@@ -221,15 +228,27 @@ class Experiment:
         )
         return Parts(algorithm, decoder, problem)
 
-    def check(self) -> None:
-        """Raises if it cannot be run here; nothing is made or compiled."""
+    def check(self, executor: Executor | str | None = None) -> None:
+        """Raises if it cannot be run here; nothing is made or compiled. `executor` is
+        the one it is to be run with, if that is not the one of its settings."""
         _section_errors("run", check_limits, self.run.limits)
+        _section_errors("run", lambda: check_timeout(self.run.slice_timeout))
+        executor = self.run.executor if executor is None else executor
+        _section_errors("run", lambda: check_executor(executor))
+        if executor is not None:
+            check_shared(self.build().problem)
+            written(self.recipe())
         algorithm = self.build().algorithm
         _section_errors("neat", lambda: check_memory(algorithm))
+
+    def recipe(self) -> AbstractRecipe:
+        """How workers make what they need; a `ValueError` if they cannot."""
+        return recipe_of(self)
 
     def evolve(
         self,
         *,
+        executor: Executor | str | None = None,
         directory: RunDirectory | str | os.PathLike[str] | None = None,
         callbacks: Iterable[Callback] = (),
         on_progress: Callable[[Progress], None] | None = None,
@@ -237,6 +256,7 @@ class Experiment:
     ) -> Result:
         """Runs the experiment; for the arguments see `substrax.evolution.evolve`."""
         parts = self.build()
+        executor = self.run.executor if executor is None else executor
         return evolve(
             parts.algorithm,
             parts.decoder,
@@ -247,6 +267,9 @@ class Experiment:
             callbacks=callbacks,
             resources=dataclasses.replace(self.run.resources, on_progress=on_progress),
             keep_compiled=keep_compiled,
+            executor=executor,
+            slice_timeout=self.run.slice_timeout,
+            recipe=None if executor is None else self.recipe(),
         )
 
     def check_continues(self, recorded: "Experiment") -> None:

@@ -59,7 +59,8 @@ def own_problem(name: str) -> OwnProblem:
 
     It may be a problem, a class of problems, a function that makes one (its parameters
     are the settings), or a fitness: a JAX function of a network, or of a network and a
-    key. The last takes the settings `inputs`, `outputs` and `target`.
+    key. The last takes the settings `inputs`, `outputs`, `target` and
+    `block_size`.
     """
     if name == ARRAYS:
         key = "problem.path"
@@ -110,12 +111,18 @@ _OF_FITNESS = {
         ("inputs", int, 0, False),
         ("outputs", int, 1, False),
         ("target", float, None, True),
+        ("block_size", int, None, True),
     )
 }
 
 
 def _from_fitness(
-    fn: Callable[..., Any], *, inputs: int, outputs: int, target: float | None
+    fn: Callable[..., Any],
+    *,
+    inputs: int,
+    outputs: int,
+    target: float | None,
+    block_size: int | None,
 ) -> AbstractProblem:
     if inputs < 1 or outputs < 1:
         raise ValueError(
@@ -126,6 +133,7 @@ def _from_fitness(
         fn,
         Layout.spread(inputs, outputs),
         float("inf") if target is None else target,
+        block_size=block_size,
     )
 
 
@@ -327,4 +335,5 @@ def _by_fitness(problem: FunctionProblem) -> tuple[str, dict[str, Any]]:
         "problem.inputs": problem.num_inputs,
         "problem.outputs": problem.num_outputs,
         "problem.target": target,
+        "problem.block_size": problem.block_size,
     }

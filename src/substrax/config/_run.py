@@ -5,7 +5,7 @@ from typing import Any
 
 from .._resources import ENGINES, Resources
 from .._types import chosen
-from ..evolution import MAX_CACHED_BYTES
+from ..evolution import MAX_CACHED_BYTES, SLICE_TIMEOUT
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +24,8 @@ class RunSettings:
     threads: int | None = None
     engine: str = chosen("auto", ENGINES)
     devices: int | None = None
+    executor: str | None = None
+    slice_timeout: float | None = SLICE_TIMEOUT
 
     @property
     def resources(self) -> Resources:
@@ -34,9 +36,11 @@ class RunSettings:
     def limits(self) -> dict[str, Any]:
         """The other arguments of `evolve`."""
         values = dataclasses.asdict(self)
-        return {name: values[name] for name in values if name not in _RESOURCES}
+        others = _RESOURCES | _SHARING
+        return {name: values[name] for name in values if name not in others}
 
 
+_SHARING = {"executor", "slice_timeout"}
 _RESOURCES = {f.name for f in dataclasses.fields(RunSettings)} & {
     f.name for f in dataclasses.fields(Resources)
 }

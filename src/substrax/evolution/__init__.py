@@ -16,6 +16,7 @@ from ._callbacks import TrackerError as TrackerError
 from ._callbacks import check_callbacks as check_callbacks
 from ._checks import check_limits as check_limits
 from ._checks import check_memory as check_memory
+from ._checks import check_timeout as check_timeout
 from ._compile_clock import xla_seconds as xla_seconds
 from ._directory import RunDirectory as RunDirectory
 from ._facts import surroundings as surroundings
@@ -26,4 +27,8 @@ from ._lock import lock as lock
 from ._loop import MAX_CACHED_BYTES as MAX_CACHED_BYTES
 from ._loop import evolve as evolve
 from ._processes import is_first as is_first
+from ._recipe import AbstractRecipe as AbstractRecipe
+from ._recipe import written as written
 from ._record import Result as Result
+from ._shared_judge import SLICE_TIMEOUT as SLICE_TIMEOUT
+from ._shared_judge import check_shared as check_shared

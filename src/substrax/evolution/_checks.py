@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from .._memory import free_memory, show_bytes
-from .._types import shown
+from .._types import as_number, shown
 from ..decoders import AbstractDecoder
 from ..neat import NEAT, first_capacities
 
@@ -60,6 +60,15 @@ def check_limits(
             raise ValueError(f"{name} is NaN, which nothing can be compared with.")
     if seconds is not None and seconds < 0:
         raise ValueError(f"seconds is {seconds}. Choose at least 0.")
+
+
+def check_timeout(slice_timeout: float | None) -> None:
+    """Raises a `ValueError` for a time that no slice could be done in."""
+    if slice_timeout is not None and not as_number(slice_timeout) > 0:
+        raise ValueError(
+            f"slice_timeout is {shown(slice_timeout)}; give a number of seconds above "
+            "0, or None to wait for ever."
+        )
 
 
 _MOST_COUNT = (1 << 31) - 1

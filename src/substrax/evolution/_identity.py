@@ -23,6 +23,8 @@ _WITHOUT_EFFECT = (
     "neat.max_nodes",
     "neat.max_links",
     "neat.max_species",
+    # who may evaluate
+    "problem.is_separable",
 )
 """Settings that decide about time and memory, never about results."""
 
@@ -35,12 +37,26 @@ def identity_of(
     flat: dict[str, Any] = {"seed": seed}
     _flatten("neat", algorithm.config, flat)
     _flatten("start", algorithm.start, flat)
+    flat |= identity_of_parts(decoder, problem)
+    for name in _WITHOUT_EFFECT:
+        flat.pop(name, None)
+    return flat
+
+
+def identity_of_parts(
+    decoder: AbstractDecoder, problem: AbstractProblem
+) -> dict[str, Any]:
+    """The same of what evaluates genomes."""
+    flat: dict[str, Any] = {}
     _flatten("decoder", decoder, flat)
     _flatten("problem", problem, flat)
     for name, value in problem.data_digest().items():
         flat[f"problem.{name}"] = value
     for name in _WITHOUT_EFFECT:
         flat.pop(name, None)
+    # What it was before there was such a setting.
+    if flat.get("problem.block_size", 0) is None:
+        del flat["problem.block_size"]
     return flat
 
 

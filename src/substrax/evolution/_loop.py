@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import jax
@@ -24,7 +25,7 @@ from ..problems import AbstractProblem
 from ..runs import SCRATCH, GenerationRecord, StopReason, write_summary
 from ._best import Best
 from ._callbacks import Callback, Watch, check_callbacks, watching
-from ._checks import check_fits, check_limits, check_memory
+from ._checks import check_fits, check_limits, check_memory, check_timeout
 from ._compile_clock import compile_seconds
 from ._compiler import Compiled
 from ._directory import RunDirectory
@@ -32,7 +33,9 @@ from ._generation import Generation, HeldNetworks, RunInfo
 from ._identity import code_of, identity_of
 from ._judge import Judged, judge
 from ._processes import agreed, from_first, is_first, placed
+from ._recipe import AbstractRecipe
 from ._record import Result, make_record
+from ._shared_judge import SLICE_TIMEOUT, SharedJudge, sharing
 
 _log = logging.getLogger("substrax")
 
@@ -83,6 +86,9 @@ def evolve(
     max_cached_bytes: int = MAX_CACHED_BYTES,
     resources: Resources | None = None,
     keep_compiled: bool = True,
+    executor: Executor | str | None = None,
+    slice_timeout: float | None = SLICE_TIMEOUT,
+    recipe: AbstractRecipe | None = None,
 ) -> Result:
     """Evolves networks for a problem until there is a reason to stop.
 
@@ -112,6 +118,14 @@ def evolve(
     - `keep_compiled`: whether JAX keeps what it compiles in the user's cache folder,
       for the next process. Where JAX has a cache of its own already
       (`jax_compilation_cache_dir`) that one is used, whatever is said here.
+    - `executor`: who decodes and evaluates: a `concurrent.futures.Executor`, which is
+      not ended with the run, or `processes:8`, or `dask://host:8786`. Left out, this
+      process does. It changes no result, and a run may go on with another one. The
+      cache of networks is not used then.
+    - `slice_timeout`: seconds after which a worker counts as hung, and others get its
+      genomes; None waits for ever.
+    - `recipe`: how a worker makes the decoder and the problem; left out, they are sent
+      to it, pickled.
     """
     callbacks = check_callbacks(callbacks)
     limits = _Limits(
@@ -128,6 +142,7 @@ def evolve(
         max_cached_bytes=max_cached_bytes,
     )
     check_memory(algorithm)
+    check_timeout(slice_timeout)
     if keep_compiled:
         use_cache()
     cache = NetworkCache(max_cached_bytes)
@@ -144,25 +159,24 @@ def evolve(
         placed(resources or Resources(), algorithm, decoder),
         config_text,
     )
-    if directory is None:
-        state = from_first(run.start())
-        return run.watched(state, [], None, checkpoint_every)
-    if not isinstance(directory, RunDirectory):
-        directory = RunDirectory.create(directory, seed=seed, config_text=config_text)
-    with directory.lock(), scratch_in(directory.path / SCRATCH) as scratch:
-        if run.resources.scratch is None:
-            run.resources = dataclasses.replace(run.resources, scratch=scratch)
-        state, history = run.restore(directory, config_text)
-        state = from_first(state)
-        try:
-            result = run.watched(state, history, directory, checkpoint_every)
-        except Exception as error:
-            # (Ctrl-C is no `Exception`: it leaves a run as a kill does)
-            with contextlib.suppress(OSError, ValueError):  # the first one matters
-                directory.write_stop_reason(StopReason.ERROR, _sentence(error))
-            raise
-        run.summarise(result, directory)
-        return result
+    # Before a directory is made, so that whatever is wrong with workers is said first.
+    with sharing(
+        executor,
+        decoder,
+        problem,
+        recipe,
+        run.resources,
+        slice_timeout,
+        keep_compiled,
+    ) as run.shared_judge:
+        if directory is None:
+            state = from_first(run.start())
+            return run.watched(state, [], None, checkpoint_every)
+        if not isinstance(directory, RunDirectory):
+            directory = RunDirectory.create(
+                directory, seed=seed, config_text=config_text
+            )
+        return run.saved(directory, checkpoint_every)
 
 
 _NO_MEMORY = (
@@ -211,7 +225,25 @@ class _Run:
         self.config_text = config_text
         # for networks that are asked for later, when the run's scratch folder is gone
         self.own_resources = dataclasses.replace(resources, on_progress=None)
+        self.shared_judge: SharedJudge | None = None
         self.key_init, self.key_run = jax.random.split(jax.random.key(seed))
+
+    def saved(self, directory: RunDirectory, checkpoint_every: int) -> Result:
+        """Runs on from where a directory stands."""
+        with directory.lock(), scratch_in(directory.path / SCRATCH) as scratch:
+            if self.resources.scratch is None:
+                self.resources = dataclasses.replace(self.resources, scratch=scratch)
+            state, history = self.restore(directory, self.config_text)
+            state = from_first(state)
+            try:
+                result = self.watched(state, history, directory, checkpoint_every)
+            except Exception as error:
+                # (Ctrl-C is no `Exception`: it leaves a run as a kill does)
+                with contextlib.suppress(OSError, ValueError):  # the first one matters
+                    directory.write_stop_reason(StopReason.ERROR, _sentence(error))
+                raise
+            self.summarise(result, directory)
+            return result
 
     @functools.cached_property
     def settings(self) -> dict[str, Any]:
@@ -314,9 +346,7 @@ class _Run:
         key_fitness, key_tell = jax.random.split(key)
         num_hits = self.cache.num_hits
         genomes = self.algorithm.ask(state)
-        judged = judge(
-            self.decoder, self.problem, genomes, key_fitness, self.cache, self.resources
-        )
+        judged = self.judge(genomes, key_fitness)
         fitness = judged.fitness
         next_state, info = tell_growing(
             self.algorithm,
@@ -347,6 +377,13 @@ class _Run:
         fitness.flags.writeable = False  # callbacks are to look, not to touch
         held = HeldNetworks(judged.networks, self.decoder, genomes, self.own_resources)
         return Generation(about, record, state, next_state, info, fitness, best, held)
+
+    def judge(self, genomes: Genome, key: Key[Array, ""]) -> Judged:
+        """Here, or by whoever it is shared out to."""
+        if self.shared_judge is not None:
+            return self.shared_judge.judge(genomes, key)
+        parts = self.decoder, self.problem
+        return judge(*parts, genomes, key, self.cache, self.resources)
 
     def network_of(self, genomes: Genome, judged: Judged, index: int) -> Networks:
         """One network of a population."""

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..evolution import Callback, RunDirectory, check_callbacks, is_first
 from ..methods import AbstractMethod
 from ..models import Model
 from ..runs import FACTS
+from ..workers import check_executor
 from ._display import make_display
 from ._experiment import as_experiment, as_problem
 from ._run import Run
@@ -29,6 +31,7 @@ def evolve(
     directory: str | os.PathLike[str] | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool | None = None,
+    executor: Executor | str | None = None,
     **settings: Any,
 ) -> Run:
     """Evolves networks for a problem.
@@ -63,6 +66,9 @@ def evolve(
       return True; and trackers, such as those of `substrax.trackers`.
     - `progress`: whether to show how it goes; left out, on a terminal and in a
       notebook.
+    - `executor`: who evaluates, if not this process: `processes:8`, the address of a
+      Dask scheduler such as `dask://host:8786`, or any `concurrent.futures.Executor`.
+      It changes time, never results.
     - `settings`: anything else that a configuration can say: `depth=3`,
       `population=100`, `target=0.95`, `preset="pureples"`.
     """
@@ -75,16 +81,30 @@ def evolve(
         {
             **({} if generations is None else {"run.generations": generations}),
             **settings,
+            **_by_name(executor),
             # Last, so that the argument counts, whatever settings say.
             "run.seed": seed,
         },
     )
     callbacks = check_callbacks(callbacks)
-    experiment.check()  # whatever is wrong is said before a directory is made
+    others = _object(executor)
+    experiment.check(others)  # what is wrong is said before a directory is made
     place = None
     if directory is not None and is_first():
         experiment, place = new_directory(experiment, directory)
-    return go(experiment, place, callbacks, progress)
+    return go(experiment, place, callbacks, progress, others)
+
+
+def _by_name(executor: Executor | str | None) -> dict[str, Any]:
+    """As a setting, if it is one: the directory keeps it, as it keeps the engine."""
+    return {"run.executor": executor} if isinstance(executor, str) else {}
+
+
+def _object(executor: Executor | str | None) -> Executor | None:
+    if executor is None or isinstance(executor, str):
+        return None
+    check_executor(executor)
+    return executor
 
 
 def new_directory(
@@ -119,6 +139,7 @@ def resume(
     outputs: int | None = None,
     callbacks: Iterable[Callback] = (),
     progress: bool | None = None,
+    executor: Executor | str | None = None,
     **settings: Any,
 ) -> Run:
     """Goes on with a run that was stopped or killed, as if nothing had happened.
@@ -130,6 +151,8 @@ def resume(
       made in a notebook, for example; with `inputs` and `outputs` if it is a fitness.
       It has to be the same.
     - `callbacks`, `progress`: as in `evolve`; trackers go on where they were.
+    - `executor`: as in `evolve`; left out, the name that the run was begun with, if it
+      was one. `executor="none"` goes on without.
     - `settings`: `generations`, `target`, `seconds`, `patience` and what else cannot
       change results.
     """
@@ -138,10 +161,11 @@ def resume(
     if problem is not None:
         own = as_problem(problem, inputs, outputs, recorded.values["run.target"])
         recorded = dataclasses.replace(recorded, own=own)
-    experiment = recorded.with_settings(settings)
+    others = _object(executor)
+    experiment = recorded.with_settings({**settings, **_by_name(executor)})
     experiment.check_continues(recorded)
-    experiment.check()
-    return go(experiment, place, callbacks, progress)
+    experiment.check(others)
+    return go(experiment, place, callbacks, progress, others)
 
 
 def go(
@@ -149,6 +173,7 @@ def go(
     directory: RunDirectory | None,
     callbacks: Iterable[Callback],
     progress: bool | None,
+    executor: Executor | None = None,
 ) -> Run:
     """Evolves, and shows how it goes."""
     path = None if directory is None else directory.path
@@ -161,7 +186,10 @@ def go(
             watchers.append(display.update)
             on_progress = display.progress
         result = experiment.evolve(
-            directory=directory, callbacks=watchers, on_progress=on_progress
+            directory=directory,
+            callbacks=watchers,
+            on_progress=on_progress,
+            executor=executor,
         )
     return Run(experiment, result, path)
 

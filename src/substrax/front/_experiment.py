@@ -25,7 +25,12 @@ def as_experiment(
         own = {name: settings[name] for name in _OF_DATA if name in settings}
         settings = {name: settings[name] for name in settings if name not in own}
         problem = data_problem(*problem, **own)
-    experiment = _of_problem(problem, inputs, outputs, settings.get("target"))
+    own = {}
+    if _is_fitness(problem):  # its settings make it
+        own = {name: settings[name] for name in _OF_FITNESS if name in settings}
+        settings = {name: settings[name] for name in settings if name not in own}
+    target = settings.get("target")
+    experiment = _of_problem(problem, inputs, outputs, target, **own)
     if method is not None:
         experiment = experiment.with_method(method)
     settings = {
@@ -42,6 +47,18 @@ def as_experiment(
 
 _OF_DATA = ("is_classification", "samples_per_generation", "split_seed", "test_share")
 """Arguments of `data_problem` that `evolve` takes with data."""
+
+
+_OF_FITNESS = ("block_size",)
+"""Settings of a function, besides its inputs and outputs."""
+
+
+def _is_fitness(problem: Any) -> bool:
+    return (
+        callable(problem)
+        and not isinstance(problem, type)
+        and not isinstance(problem, AbstractProblem | Experiment | os.PathLike)
+    )
 
 
 def _is_data(problem: Any) -> bool:
@@ -80,7 +97,11 @@ def _started(experiment: Experiment, start: Any) -> Experiment:
 
 
 def _of_problem(
-    problem: Any, inputs: int | None, outputs: int | None, target: Any
+    problem: Any,
+    inputs: int | None,
+    outputs: int | None,
+    target: Any,
+    block_size: Any = None,
 ) -> Experiment:
     if isinstance(problem, Experiment):
         made = problem
@@ -96,7 +117,8 @@ def _of_problem(
     elif isinstance(problem, type) and issubclass(problem, AbstractProblem):
         made = Experiment.of(problem())
     elif callable(problem):
-        return Experiment.of(_of_fitness(problem, inputs, outputs, target))
+        fitness = _of_fitness(problem, inputs, outputs, target, block_size)
+        return Experiment.of(fitness)
     else:
         raise ValueError(
             f"evolve takes a fitness function, data (X, y), a problem, or the name of "
@@ -123,6 +145,7 @@ def _of_fitness(
     inputs: int | None,
     outputs: int | None,
     target: Any,
+    block_size: Any,
 ) -> FunctionProblem:
     if inputs is None or outputs is None:
         raise ValueError(
@@ -133,4 +156,5 @@ def _of_fitness(
         fitness,
         Layout.spread(inputs, outputs),
         float("inf") if target is None else float(target),
+        block_size=block_size,
     )

@@ -10,6 +10,7 @@ from ._data import data_problem as data_problem
 from ._double_pole import DoublePole as DoublePole
 from ._dual_task import DualTask as DualTask
 from ._fitness import checked_fitness as checked_fitness
+from ._function import AT_ONCE as AT_ONCE
 from ._function import FunctionProblem as FunctionProblem
 from ._host import HostProblem as HostProblem
 from ._logic import XOR as XOR

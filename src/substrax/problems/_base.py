@@ -53,6 +53,17 @@ class AbstractProblem(abc.ABC):
     """What is done to a row of data before a network of this problem sees it, and to
     what it answers; for models, see `substrax.models`."""
 
+    is_separable: bool | None = None
+    """Whether the fitness of a network depends on the network and the key alone, and
+    not on which others are evaluated with it, nor on where it stands among them. Only
+    then can workers share a population (`executor`). None leaves it open: a run with
+    workers compares some networks in other company, and ends if they differ."""
+
+    block_size: int | None = 1
+    """Networks that are evaluated side by side by one compiled program, which may round
+    otherwise for another number of them: workers get whole blocks. None: all of them,
+    up to 1024."""
+
     num_left_out: int = 0
     """Rows of its data that are not used, because a value is missing."""
 

@@ -161,6 +161,7 @@ class CartPole(AbstractProblem):
 
     name: ClassVar[str] = "cartpole"
     target: ClassVar[float] = 0.95
+    is_separable: ClassVar[bool | None] = True
     suggested: ClassVar[dict[str, object]] = {}
 
     def __post_init__(self) -> None:

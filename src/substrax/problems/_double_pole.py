@@ -213,6 +213,7 @@ class DoublePole(AbstractProblem):
 
     name: ClassVar[str] = "double-pole"
     target: ClassVar[float] = 1.0
+    is_separable: ClassVar[bool | None] = True
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
 
     def __post_init__(self) -> None:

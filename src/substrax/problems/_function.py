@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ from ._base import (
     TracedFitness,
     check_networks,
     check_own,
+    check_positive,
     check_single,
 )
 from ._network_function import (
@@ -39,11 +40,12 @@ def run_population(
     networks: Networks,
     key: Key[Array, ""],
     resources: Resources | None = None,
+    block_size: int | None = None,
 ) -> Float[np.ndarray, " networks"]:
     """`fn` of each network with the same key, compiled."""
     if not len(networks):
         return np.zeros(0)
-    return _one_each(run_outcomes(fn, networks, key, resources))
+    return _one_each(run_outcomes(fn, networks, key, resources, block_size))
 
 
 def _one_each(values: Any) -> Float[np.ndarray, " networks"]:
@@ -66,6 +68,7 @@ def run_outcomes(
     networks: Networks,
     key: Key[Array, ""],
     resources: Resources | None = None,
+    block_size: int | None = None,
 ) -> Any:
     """Like `run_population`, for functions whose value is a tree of arrays.
 
@@ -78,7 +81,7 @@ def run_outcomes(
         native = callable_engine(resources)
         if native is None:
             return _on_device(fn, networks, key, resources)
-        parts, num_rows = [], min(_AT_ONCE, len(networks))
+        parts, num_rows = [], min(block_size or AT_ONCE, len(networks))
         while num_rows > 1 and not fits_readied(networks, num_rows, resources.budget):
             num_rows //= 2
         for begin in range(0, len(networks), num_rows):
@@ -110,7 +113,7 @@ def _on_device(
     return jax.tree.map(lambda *some: np.concatenate(some)[order], *parts)
 
 
-_AT_ONCE = 1024
+AT_ONCE = 1024
 """Networks that are evaluated side by side, at most."""
 
 
@@ -177,6 +180,10 @@ class FunctionProblem(AbstractProblem):
     - `measure_fns`: further functions of the same kind by name, for `measures`; they
       get a fixed key.
     - `name`: left out, that of the function.
+    - `block_size`: how many networks the function is compiled for; left out, for all of
+      a population up to 1024. Workers (`executor`) share whole blocks of networks,
+      because sums may round otherwise where another number of networks is evaluated
+      side by side: choose 32, for example, if the population is to be shared.
     """
 
     fn: NetworkFitness
@@ -185,9 +192,14 @@ class FunctionProblem(AbstractProblem):
     measure_fns: dict[str, NetworkFitness] = dataclasses.field(default_factory=dict)
     suggested: dict[str, object] = dataclasses.field(default_factory=dict)
     name: str = ""
+    block_size: int | None = None
+
+    is_separable: ClassVar[bool | None] = True
 
     def __post_init__(self) -> None:
         check_own(self.fn, self.layout, self.target)
+        if self.block_size is not None:
+            check_positive("block_size", self.block_size)
         name = self.name or function_name(self.fn, "function")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "fn", two_arguments(self.fn))
@@ -202,7 +214,7 @@ class FunctionProblem(AbstractProblem):
         resources: Resources | None = None,
     ) -> Float[np.ndarray, " networks"]:
         check_networks(self, networks)
-        return run_population(self.fn, networks, key, resources)
+        return run_population(self.fn, networks, key, resources, self.block_size)
 
     def traced(self) -> TracedFitness:
         return TracedFitness(_numbers_fn(self.fn), _one_each)

@@ -21,7 +21,7 @@ HostFitness = Callable[..., ArrayLike]
 @dataclasses.dataclass(frozen=True, eq=False)
 class HostProblem(AbstractProblem):
     """A fitness in plain Python: `fn(networks)` or `fn(networks, key)`, for a whole
-    population.
+    population, or for a part of it where workers share one (`executor`).
 
     For simulators and whatever else JAX cannot trace. `substrax.network.evaluate` runs
     the networks on samples, `substrax.network.Stepper` runs them step by step.
@@ -37,6 +37,8 @@ class HostProblem(AbstractProblem):
     - `target`: the fitness that counts as solved; infinite, never, if left out.
     - `measure_fn`: from one network to a dictionary, for `measures`.
     - `name`: left out, that of the function.
+    - `is_separable`: False if a fitness depends on the other networks, so that workers
+      cannot share them; see `AbstractProblem`.
     """
 
     fn: HostFitness
@@ -45,6 +47,7 @@ class HostProblem(AbstractProblem):
     measure_fn: Callable[[Networks], dict[str, float]] | None = None
     suggested: dict[str, object] = dataclasses.field(default_factory=dict)
     name: str = ""
+    is_separable: bool | None = None
 
     def __post_init__(self) -> None:
         check_own(self.fn, self.layout, self.target)

@@ -45,6 +45,7 @@ class XOR(AbstractProblem):
 
     name: ClassVar[str] = "xor"
     target: ClassVar[float] = 0.98
+    is_separable: ClassVar[bool | None] = True
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
     preparation: ClassVar[Preparation] = Preparation(has_bias=True, classes=(0, 1))
 
@@ -103,6 +104,7 @@ class Parity(AbstractProblem):
 
     name: ClassVar[str] = "parity"
     target: ClassVar[float] = 0.98
+    is_separable: ClassVar[bool | None] = True
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
     preparation: ClassVar[Preparation] = Preparation(has_bias=True, classes=(0, 1))
 

@@ -33,6 +33,7 @@ class RobotProblem(AbstractProblem):
     radar: str
     max_steps: int
 
+    is_separable: ClassVar[bool | None] = True
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
 
     @abc.abstractmethod

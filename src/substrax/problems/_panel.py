@@ -77,6 +77,7 @@ class Panel(AbstractProblem):
 
     name: ClassVar[str] = "panel"
     target: ClassVar[float] = 1.0
+    is_separable: ClassVar[bool | None] = True
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
     preparation: ClassVar[Preparation] = Preparation(has_bias=True)
 

@@ -95,6 +95,7 @@ class Retina(AbstractProblem):
 
     name: ClassVar[str] = "retina"
     target: ClassVar[float] = 1.0
+    is_separable: ClassVar[bool | None] = True
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
 
     def __post_init__(self) -> None:

@@ -64,6 +64,7 @@ class Table(AbstractProblem):
 
     name: ClassVar[str] = "table"
     target: ClassVar[float] = float("inf")
+    is_separable: ClassVar[bool | None] = True
 
     def __post_init__(self) -> None:
         check_settings(self)

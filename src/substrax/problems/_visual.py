@@ -116,6 +116,7 @@ class VisualDiscrimination(AbstractProblem):
 
     name: ClassVar[str] = "visual"
     target: ClassVar[float] = 0.95
+    is_separable: ClassVar[bool | None] = True
     suggested: ClassVar[dict[str, object]] = {}
 
     def __post_init__(self) -> None:

@@ -59,6 +59,7 @@ class VisualSmall(AbstractProblem):
 
     name: ClassVar[str] = "visual-small"
     target: ClassVar[float] = 1.0
+    is_separable: ClassVar[bool | None] = True
     suggested: ClassVar[dict[str, object]] = {"output_activation": "sigmoid"}
 
     @property

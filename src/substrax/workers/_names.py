@@ -1,0 +1,63 @@
+"""Executors by name: `processes:8`, `dask://host:8786`."""
+
+from concurrent.futures import Executor
+from typing import NamedTuple
+
+from .._extra import require_extra
+from .._resources import num_cores
+from .._types import shown
+
+PROCESSES = "processes"
+_DASK = ("dask", "tcp", "tls")
+MAX_PROCESSES = 1024
+"""More than one machine should be asked for."""
+
+
+class Named(NamedTuple):
+    """What a name says: so many processes, or the address of a scheduler."""
+
+    num: int | None
+    address: str | None
+
+
+def read_name(name: str) -> Named:
+    """What is meant; a `ValueError` says how executors are named."""
+    kind, _, rest = name.partition(":")
+    if kind == PROCESSES:
+        return Named(_number(name, rest), None)
+    if kind in _DASK and rest.startswith("//") and ":" in rest.removeprefix("//"):
+        # Without a scheme, Dask takes the one of its own configuration.
+        return Named(None, rest.removeprefix("//") if kind == "dask" else name)
+    raise ValueError(
+        f"executor is {shown(name)}. Write processes:8 for eight processes on this "
+        "machine, dask://host:8786 for the scheduler of a Dask cluster, "
+        "tls://host:8786 if it is encrypted, or none."
+    )
+
+
+def _number(name: str, text: str) -> int:
+    if not text and name == PROCESSES:
+        return num_cores()
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MAX_PROCESSES):
+        raise ValueError(
+            f"executor is {shown(name)}; give a number of processes of at least 1 and "
+            f"at most {MAX_PROCESSES}, as in processes:8."
+        )
+    return int(text)
+
+
+def check_executor(executor: object) -> None:
+    """Refuses what is no executor, before anything is done. A library that is missing
+    is an `ImportError`, which says how to install it."""
+    if executor is None:
+        return
+    if not isinstance(executor, str):
+        if not isinstance(executor, Executor):
+            raise ValueError(
+                f"executor is {shown(executor)}; give a concurrent.futures.Executor, "
+                "such as client.get_executor() of Dask, or a name such as "
+                '"processes:8".'
+            )
+        return
+    if read_name(executor).address is not None:
+        require_extra("distributed", "dask")

@@ -1,0 +1,70 @@
+"""Dask within this process: no network, and the same bits. More is in `tests.hurt`."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from substrax.evolution import evolve
+from substrax.workers import WorkersError, open_crew
+from tests.evolution.shared import Misbehaving, Weights
+from tests.evolution.support import parts, timeless
+
+from .support import pid_and_square, sleep
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture
+def client() -> Iterator[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        )
+        client = distributed.Client(cluster, set_as_default=False)
+        yield client
+        client.close()
+        cluster.close()
+
+
+def test_a_client_s_executor_gives_the_same_bits(client: Any) -> None:
+    alone = evolve(*parts(Weights()), seed=3, generations=4)
+    shared = evolve(
+        *parts(Weights()), seed=3, generations=4, executor=client.get_executor()
+    )
+    assert timeless(alone.history) == timeless(shared.history)
+    assert client.status == "running"  # it is not ours to close
+
+
+def test_equal_calls_are_two_calls(client: Any) -> None:
+    crew = open_crew(client.get_executor())
+    futures = [crew.submit(pid_and_square, 3) for _ in range(2)]
+    assert [future.result()[1] for future in futures] == [9, 9]
+    assert crew.num_workers() == 2
+    assert not crew.is_forgotten(futures[0])
+    late = crew.submit(sleep, 30.0)
+    crew.give_up(late)
+    assert late.cancelled()
+
+
+def test_trouble_of_a_worker_is_told(client: Any, tmp_path) -> None:
+    problem = Misbehaving(folder=str(tmp_path))
+    for number in range(40):
+        (tmp_path / f"disk-{number}").touch()
+    with pytest.raises(WorkersError, match=r"in vain.*No space left on device$"):
+        evolve(*parts(problem), generations=1, executor=client.get_executor())
+
+
+def test_a_scheduler_that_is_gone_is_told(client: Any) -> None:
+    crew = open_crew(client.get_executor())
+    client.close()
+    with pytest.raises(WorkersError, match="cannot be reached any more"):
+        crew.submit(sleep, 0.0)
+
+
+def test_a_scheduler_that_is_not_there_is_told(monkeypatch) -> None:
+    monkeypatch.setattr("substrax.workers._dask._CONNECT_SECONDS", 0.5)
+    with pytest.raises(WorkersError, match=r"scheduler at 127\.0\.0\.1:9 cannot be"):
+        open_crew("dask://127.0.0.1:9")
