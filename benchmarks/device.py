@@ -3,9 +3,9 @@
     python -m benchmarks.device [--quick] [--json FILE]
 
 On whatever JAX finds: on a GPU or TPU this fills in the table of docs/accelerators.md.
-Three tables, on genomes that evolved for ten generations of XOR, decoded by rule `emr`
+Four tables, on genomes that evolved for ten generations of XOR, decoded by rule `emr`
 with links between hidden nodes, and evaluated for the four rows of XOR in the same
-program; and a fourth where the paper's own program can be imported:
+program; and a fifth where the paper's own program can be imported:
 
 1. by depth: seconds to compile the program that a run begins with; milliseconds a
    genome by it, by all programs (those included that take genomes again which need more
@@ -13,11 +13,14 @@ program; and a fourth where the paper's own program can be imported:
    native engine on one core; bytes that the program needs; and how many genomes needed
    more room;
 2. by room, at one depth, the first program alone;
-3. by the number of devices (on a CPU, virtual ones, which share its cores), as the
+3. evaluation alone, by the number of samples: node after node, as it is done, and by
+   matrix products, whose sums have an order of the compiler's choice;
+4. by the number of devices (on a CPU, virtual ones, which share its cores), as the
    population grows with their number: how many genomes each of them has worked on.
 """
 
 import argparse
+import functools
 import json
 import os
 import subprocess
@@ -173,9 +176,55 @@ def by_room(quick: bool, sheet: Sheet, genomes) -> None:
         row(sheet, decoder, whole, genomes, "all", is_all=False)
 
 
+def by_samples(quick: bool, sheet: Sheet, genomes) -> None:
+    sheet.begin(
+        "3. evaluation alone, depth 3, room for 64 hidden nodes",
+        "samples", "node by node", "products", "largest difference",
+    )  # fmt: skip
+    decoder = decoder_of(3)
+    some, _ = filled(decoder, decoder.first_capacity(), genomes)
+    num = some.node_id.shape[0]
+    networks = jax.jit(jax.vmap(lambda genome: decoder.trace(genome).network))(some)
+    rng = np.random.default_rng(0)
+    for num_samples in (4, 1024) if quick else (4, 64, 1024, 16384):
+        samples = rng.uniform(-1, 1, (num_samples, len(LAYOUT.inputs)))
+        inputs = jnp.asarray(samples, jnp.float32)
+        ours, theirs = (
+            jax.jit(functools.partial(of_all, fn, inputs))
+            for fn in (lambda network, x: network(x), by_products)
+        )
+        seconds = [
+            best_seconds(lambda run=run: run(networks).block_until_ready())
+            for run in (ours, theirs)
+        ]
+        apart = jnp.abs(ours(networks) - theirs(networks)).max()
+        ms = [f"{x / num * 1e3:.4f}" for x in seconds]
+        sheet.row(f"{num_samples:,}", *ms, f"{float(apart):.0e}")
+
+
+def of_all(fn, inputs: jax.Array, networks) -> jax.Array:
+    return jax.lax.map(lambda network: fn(network, inputs), networks)
+
+
+def by_products(network, inputs: jax.Array) -> jax.Array:
+    """A network without cycles, of two layers of links: inputs to hidden nodes, which
+    may have links among them, to outputs. Its nodes settle in as many rounds as the
+    longest way is long; four are enough for these."""
+    num = network.num_inputs
+    held = inputs.T
+    rest = jnp.zeros((network.bias.shape[0] - num, inputs.shape[0]), inputs.dtype)
+    values = jnp.concatenate([held, rest])
+    weight = network.weight[:, num:].T
+    for _ in range(4):
+        sums = weight @ values + network.bias[num:, None]
+        new = network._activate(sums, network.activation[num:])
+        values = jnp.concatenate([held, new])
+    return values[network.output].T
+
+
 def by_devices(quick: bool, sheet: Sheet) -> None:
     sheet.begin(
-        f"3. by devices, depth 3: {POPULATION} genomes for each of them",
+        f"4. by devices, depth 3: {POPULATION} genomes for each of them",
         "devices", "genomes", "on one at least", "at most", "s", "ms a genome",
     )  # fmt: skip
     for num in (1, 8) if quick else (1, 2, 4, 8):
@@ -197,7 +246,7 @@ def by_devices(quick: bool, sheet: Sheet) -> None:
 
 
 def on_devices(num: int) -> list[Any]:
-    """One row of the third table."""
+    """One row of the fourth table."""
     decoder, mesh = decoder_of(3), population_mesh(num)
     total = POPULATION * num
     genomes = jax.tree.map(np.asarray, evolved_population("emr"))
@@ -214,10 +263,10 @@ def on_devices(num: int) -> list[Any]:
 
 def by_program(quick: bool, sheet: Sheet) -> None:
     if not paper_program.is_there():
-        print("The paper's program (emr_hyperneat) cannot be imported: no table 4.")
+        print("The paper's program (emr_hyperneat) cannot be imported: no table 5.")
         return
     sheet.begin(
-        f"4. whole generations of {POPULATION}, beside the paper's program",
+        f"5. whole generations of {POPULATION}, beside the paper's program",
         "D", "program            ", "compile s", "ms a genome", "best fitness",
     )  # fmt: skip
     warm = 5
@@ -277,6 +326,7 @@ def main() -> None:
     for measure in (
         lambda: by_depth(arguments.quick, sheet, genomes),
         lambda: by_room(arguments.quick, sheet, genomes),
+        lambda: by_samples(arguments.quick, sheet, genomes),
         lambda: by_devices(arguments.quick, sheet),
         lambda: by_program(arguments.quick, sheet),
     ):

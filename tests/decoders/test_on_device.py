@@ -96,8 +96,8 @@ def test_blocks_follow_the_memory_of_a_device() -> None:
     assert on_device._block_size(1 << 26, None) == 4
     assert on_device._block_size(1 << 40, None) == 1
     # An eighth of a device's own memory, and a power of two.
-    assert on_device._block_size(1 << 20, 11 << 30) == 1024
-    assert on_device._block_size(3 << 20, 11 << 30) == 256
+    assert on_device._block_size(1 << 20, 11 << 30) == 64
+    assert on_device._block_size(30 << 20, 11 << 30) == 32
     assert on_device._block_size(1 << 28, 11 << 30) == 4
 
 

@@ -35,6 +35,8 @@ def main() -> None:
     parser.add_argument("--process", type=int)
     parser.add_argument("--of", type=int)
     parser.add_argument("--port", type=int)
+    parser.add_argument("--max-nodes", type=int, default=16)
+    parser.add_argument("--raise-after", type=int, help="an error of a callback")
     parser.add_argument("--die-after", type=int, help="of this process, by SIGKILL")
     arguments = parser.parse_args()
     if arguments.process is not None:
@@ -51,14 +53,17 @@ def main() -> None:
         num_outputs=decoder.num_genome_outputs,
         population_size=37,  # divides by nothing here
         activation_options=ACTIVATIONS,
-        max_nodes=16,
-        max_links=32,
+        max_nodes=arguments.max_nodes,
+        max_links=2 * arguments.max_nodes,
     )
     directory = arguments.directory
+    is_run = (directory / "run.json").exists()
 
     def last_words(generation) -> None:
         if generation.number == arguments.die_after:
             os.kill(os.getpid(), signal.SIGKILL)
+        if generation.number == arguments.raise_after:
+            raise ValueError("the callback has had enough.")
 
     result = evolve(
         NEAT(config),
@@ -66,7 +71,7 @@ def main() -> None:
         XOR(),
         generations=arguments.generations,
         target=2.0,
-        directory=RunDirectory(directory) if directory.exists() else directory,
+        directory=RunDirectory(directory) if is_run else directory,
         callbacks=[last_words],
         resources=Resources(engine="device", devices=arguments.devices),
         keep_compiled=False,

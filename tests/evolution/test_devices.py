@@ -9,6 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from safetensors.numpy import load_file
 
 from substrax import Resources
 from substrax.config import load_experiment
@@ -81,6 +82,41 @@ def test_after_the_loss_of_a_process_a_run_goes_on_with_others(tmp_path: Path) -
     survivor.communicate()
     again = start(directory, "--generations", "6", devices=4)
     assert digest_of(again) == wanted
+
+
+@pytest.mark.slow
+def test_several_processes_resume_a_run_whose_genomes_have_grown(
+    tmp_path: Path,
+) -> None:
+    room = ("--max-nodes", "8")  # which is what genomes begin with
+    wanted = digest_of(start(tmp_path / "one", "--generations", "12", *room))
+    directory = tmp_path / "two"
+    digest_of(start(directory, "--generations", "9", *room))
+    more = ("--generations", "12", *room)
+    state = max((directory / "checkpoints").glob("*.safetensors"))
+    assert max(x.shape[-1] for x in load_file(state).values() if x.ndim == 2) > 16
+    port = str(free_port())
+    both = [
+        start(directory, "--process", f"{k}", "--of", "2", "--port", port, *more)
+        for k in range(2)
+    ]
+    assert finish(both) == {wanted}
+
+
+def test_an_error_of_one_process_ends_the_others(tmp_path: Path) -> None:
+    """Of a callback, which only the first one has; and at the start, of a directory."""
+    first, second = in_processes(tmp_path / "run", 2, "--raise-after", "1")
+    for one, words in ((first, "had enough"), (second, "another process of this run")):
+        _, errors = one.communicate(timeout=300)
+        assert one.returncode == 1, errors
+        assert words in errors
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a.txt").write_text("somebody's")
+    first, second = in_processes(tmp_path / "other", 2)
+    for one, words in ((first, "a.txt"), (second, "another process of this run")):
+        _, errors = one.communicate(timeout=300)
+        assert one.returncode == 1, errors
+        assert words in errors
 
 
 @pytest.mark.slow

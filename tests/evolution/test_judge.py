@@ -93,7 +93,13 @@ def genomes_for(decoder: AbstractDecoder):
     return neat.ask(state)
 
 
-@pytest.mark.parametrize("name", CASES)
+SLOW = ("xor, emr full", "xor, es", "arrays, neat", "maze, emr")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in CASES],
+)
 def test_a_device_judges_as_the_native_engine_does(name: str) -> None:
     problem, decoder = CASES[name]
     genomes, key = genomes_for(decoder), jax.random.key(5)

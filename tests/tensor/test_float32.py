@@ -60,7 +60,13 @@ def links(networks: Networks) -> list[frozenset]:
     return found
 
 
-@pytest.mark.parametrize("name", RULES)
+SLOW = ("emr, band, weight", "emr, full")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in RULES],
+)
 def test_engines_differ_in_32_bits_only_where_rounding_decides(name: str) -> None:
     rule = RULES[name]
     genomes = genomes_of(draw_cppns(11, NUM))

@@ -26,7 +26,9 @@ from ._lock import RunLockedError as RunLockedError
 from ._lock import lock as lock
 from ._loop import MAX_CACHED_BYTES as MAX_CACHED_BYTES
 from ._loop import evolve as evolve
+from ._processes import engine_for as engine_for
 from ._processes import is_first as is_first
+from ._processes import together as together
 from ._recipe import AbstractRecipe as AbstractRecipe
 from ._recipe import written as written
 from ._record import Result as Result

@@ -32,7 +32,14 @@ from ._directory import RunDirectory
 from ._generation import Generation, HeldNetworks, RunInfo
 from ._identity import code_of, identity_of
 from ._judge import Judged, judge
-from ._processes import agreed, from_first, is_first, placed
+from ._processes import (
+    agreed,
+    from_first,
+    is_first,
+    placed,
+    telling_failure,
+    together,
+)
 from ._recipe import AbstractRecipe
 from ._record import Result, make_record
 from ._shared_judge import SLICE_TIMEOUT, SharedJudge, sharing
@@ -141,7 +148,7 @@ def evolve(
         checkpoint_every=checkpoint_every,
         max_cached_bytes=max_cached_bytes,
     )
-    check_memory(algorithm)
+    together(lambda: check_memory(algorithm))
     check_timeout(slice_timeout)
     if keep_compiled:
         use_cache()
@@ -170,12 +177,9 @@ def evolve(
         keep_compiled,
     ) as run.shared_judge:
         if directory is None:
-            state = from_first(run.start())
+            # (the first of several processes may have a directory, and trouble with it)
+            state = from_first(together(run.start))
             return run.watched(state, [], None, checkpoint_every)
-        if not isinstance(directory, RunDirectory):
-            directory = RunDirectory.create(
-                directory, seed=seed, config_text=config_text
-            )
         return run.saved(directory, checkpoint_every)
 
 
@@ -228,12 +232,12 @@ class _Run:
         self.shared_judge: SharedJudge | None = None
         self.key_init, self.key_run = jax.random.split(jax.random.key(seed))
 
-    def saved(self, directory: RunDirectory, checkpoint_every: int) -> Result:
-        """Runs on from where a directory stands."""
-        with directory.lock(), scratch_in(directory.path / SCRATCH) as scratch:
-            if self.resources.scratch is None:
-                self.resources = dataclasses.replace(self.resources, scratch=scratch)
-            state, history = self.restore(directory, self.config_text)
+    def saved(
+        self, place: RunDirectory | str | os.PathLike[str], checkpoint_every: int
+    ) -> Result:
+        """Runs on from where a directory stands, which is made if it is a path."""
+        with contextlib.ExitStack() as stack:
+            directory, state, history = together(lambda: self.opened(place, stack))
             state = from_first(state)
             try:
                 result = self.watched(state, history, directory, checkpoint_every)
@@ -244,6 +248,23 @@ class _Run:
                 raise
             self.summarise(result, directory)
             return result
+
+    def opened(
+        self,
+        place: RunDirectory | str | os.PathLike[str],
+        stack: contextlib.ExitStack,
+    ) -> tuple[RunDirectory, NEATState, list[GenerationRecord]]:
+        """A directory, locked until the stack is left, and where its run stands."""
+        directory = place
+        if not isinstance(directory, RunDirectory):
+            directory = RunDirectory.create(
+                directory, seed=self.seed, config_text=self.config_text
+            )
+        stack.enter_context(directory.lock())
+        scratch = stack.enter_context(scratch_in(directory.path / SCRATCH))
+        if self.resources.scratch is None:
+            self.resources = dataclasses.replace(self.resources, scratch=scratch)
+        return directory, *self.restore(directory, self.config_text)
 
     @functools.cached_property
     def settings(self) -> dict[str, Any]:
@@ -427,24 +448,25 @@ class _Run:
             state, best = generation.next_state, generation.best
             history.append(generation.record)
             tell_if_rejected()
-            reason = self.limits.reason(state, history)
-            # The checkpoint comes last: if the process is killed before it, files are
-            # ahead of the state, and `restore` puts them back. There is never a state
-            # without its record.
-            if directory is not None:
-                if generation.is_improved:
-                    directory.write_best(best)
-                directory.append_metrics(generation.record.to_dict())
-            asked = watch.generation(generation)
-            reason = agreed(reason or asked)
-            # The next generation needs the memory, whoever keeps this one.
-            generation.release()
-            del generation
-            # However it ends, the last state is kept: a run can go on from there.
-            is_due = reason is not None or int(state.generation) % checkpoint_every == 0
-            if directory is not None and is_due:
+            with telling_failure():
+                # The checkpoint comes last: if the process is killed before it, files
+                # are ahead of the state, and `restore` puts them back. There is never
+                # a state without its record.
+                if directory is not None:
+                    if generation.is_improved:
+                        directory.write_best(best)
+                    directory.append_metrics(generation.record.to_dict())
+                asked = watch.generation(generation)
+                reason = self.limits.reason(state, history) or asked
+                # The next generation needs the memory, whoever keeps this one.
+                generation.release()
+                del generation
+                # However it ends, the last state is kept: a run can go on from there.
                 number = int(state.generation)
-                directory.write_checkpoint(number, state, self.settings)
+                is_due = reason is not None or number % checkpoint_every == 0
+                if directory is not None and is_due:
+                    directory.write_checkpoint(number, state, self.settings)
+            reason = agreed(reason)
         if directory is not None:
             directory.write_stop_reason(reason)
         return Result(

@@ -44,38 +44,44 @@ def is_first() -> bool:
     return jax.process_index() == 0
 
 
+def engine_for(
+    resources: Resources, algorithm: NEAT, decoder: AbstractDecoder
+) -> Resources:
+    """Which engine works. Left to itself, it is the native one where a device has too
+    little memory for one network; several processes work on devices."""
+    if are_several():
+        return resources.on_devices()
+    if resources.native is not None or resources.engine != AUTO or resources.devices:
+        return resources
+    num_slots, *_ = first_capacities(algorithm.config)
+    if decoder.fits_on_device(num_slots, resources) or engine() is None:
+        return resources
+    return dataclasses.replace(resources, engine="native")
+
+
 def placed(
     resources: Resources, algorithm: NEAT, decoder: AbstractDecoder
 ) -> Resources:
-    """Where a run works. Left to itself, it is the native engine where a device has too
-    little memory for one network; several processes work on devices, which must be
-    there."""
-    if resources.native is None:
-        population_mesh(resources.devices)
-        is_free = resources.engine == AUTO and resources.devices is None
-        num_slots, *_ = first_capacities(algorithm.config)
-        fits = decoder.fits_on_device(num_slots, resources)
-        if is_free and not fits and not are_several() and engine() is not None:
-            _log.warning(
-                "a network does not fit the memory of the device, or its grid is too "
-                "deep for it, so engine native decodes and evaluates. --engine device "
-                "insists."
-            )
-            return dataclasses.replace(resources, engine="native")
-    if not are_several():
-        return resources
-    if resources.engine == "native":
+    """Where a run works: on what there is, and as all processes can."""
+    if are_several() and resources.engine == "native":
         raise ValueError(
             "several processes work together on devices alone. Use engine device, or "
             "run one process, which uses all cores."
         )
-    return _agreed_resources(resources.on_devices())
+    chosen = engine_for(resources, algorithm, decoder)
+    if chosen.native is None:
+        population_mesh(chosen.devices)
+    elif resources.native is None:
+        _log.warning(
+            "a network does not fit the memory of the device, or its grid is too deep "
+            "for it, so engine native decodes and evaluates. --engine device insists."
+        )
+    return _agreed_resources(chosen) if are_several() else chosen
 
 
 def _agreed_resources(resources: Resources) -> Resources:
     """The least that any process may take: what one refuses, all must refuse, and
     their programs must be the same."""
-    population_mesh(resources.devices)
     of_device = device_memory() or 0
     # In 32 bits, which is what JAX has unless it is told otherwise.
     mine = np.array([resources.device_budget >> 20, of_device >> 20], np.int32)

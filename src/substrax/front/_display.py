@@ -14,9 +14,9 @@ from typing import Any
 
 import jax
 
-from .._resources import Progress, Resources
+from .._resources import Progress
 from ..config import Experiment
-from ..evolution import Generation, GenerationRecord, xla_seconds
+from ..evolution import Generation, GenerationRecord, engine_for, xla_seconds
 
 _RECENT = 20
 _LINE_EVERY = 10
@@ -95,13 +95,14 @@ def _title(experiment: Experiment, directory: Path | None) -> list[str]:
     words.append(f"population {experiment.neat.population_size}")
     return [
         ", ".join([*words, f"seed {experiment.run.seed}"]),
-        _place(experiment.run.resources)
-        + ("" if directory is None else f", {directory}"),
+        _place(experiment) + ("" if directory is None else f", {directory}"),
     ]
 
 
-def _place(resources: Resources) -> str:
+def _place(experiment: Experiment) -> str:
     """Which engine runs, and on what."""
+    parts = experiment.build()
+    resources = engine_for(experiment.run.resources, parts.algorithm, parts.decoder)
     if resources.native is not None:
         return f"engine native, {_counted(resources.num_threads, 'thread')}"
     num = resources.devices or jax.device_count()

@@ -10,7 +10,13 @@ from typing import Any
 
 from .._types import brief
 from ..config import Experiment, load_run, refuse_while_loading
-from ..evolution import Callback, RunDirectory, check_callbacks, is_first
+from ..evolution import (
+    Callback,
+    RunDirectory,
+    check_callbacks,
+    is_first,
+    together,
+)
 from ..methods import AbstractMethod
 from ..models import Model
 from ..runs import FACTS
@@ -88,10 +94,14 @@ def evolve(
     )
     callbacks = check_callbacks(callbacks)
     others = _object(executor)
-    experiment.check(others)  # what is wrong is said before a directory is made
-    place = None
-    if directory is not None and is_first():
-        experiment, place = new_directory(experiment, directory)
+
+    def prepared() -> tuple[Experiment, RunDirectory | None]:
+        experiment.check(others)  # what is wrong is said before a directory is made
+        if directory is None or not is_first():
+            return experiment, None
+        return new_directory(experiment, directory)
+
+    experiment, place = together(prepared)
     return go(experiment, place, callbacks, progress, others)
 
 
@@ -157,14 +167,19 @@ def resume(
       change results.
     """
     refuse_while_loading()
-    recorded, place = load_run(directory)
-    if problem is not None:
-        own = as_problem(problem, inputs, outputs, recorded.values["run.target"])
-        recorded = dataclasses.replace(recorded, own=own)
     others = _object(executor)
-    experiment = recorded.with_settings({**settings, **_by_name(executor)})
-    experiment.check_continues(recorded)
-    experiment.check(others)
+
+    def prepared() -> tuple[Experiment, RunDirectory]:
+        recorded, place = load_run(directory)
+        if problem is not None:
+            own = as_problem(problem, inputs, outputs, recorded.values["run.target"])
+            recorded = dataclasses.replace(recorded, own=own)
+        experiment = recorded.with_settings({**settings, **_by_name(executor)})
+        experiment.check_continues(recorded)
+        experiment.check(others)
+        return experiment, place
+
+    experiment, place = together(prepared)
     return go(experiment, place, callbacks, progress, others)
 
 

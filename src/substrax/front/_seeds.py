@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..config import Experiment, refuse_while_loading
-from ..evolution import Callback, RunDirectory
+from ..evolution import Callback, RunDirectory, is_first
 from ..methods import AbstractMethod
 from ..models import Model
 from ..runs import note_seeds, seed_folder
@@ -157,7 +157,7 @@ def seed_runs(
     every = [experiment.with_settings({"run.seed": seed}) for seed in seeds]
     numbers = [each.run.seed for each in every]
     for seed, each in zip(numbers, every, strict=True):
-        if directory is None:
+        if directory is None or not is_first():
             yield each, None
         else:
             # One by one: each directory is made when its run begins, so that what a
