@@ -39,12 +39,20 @@ if TYPE_CHECKING:
 __version__ = _version("substrax")
 
 # Only when asked for: the command line answers before it imports anything large.
+_CALLS = ("evolve", "evolve_seeds", "load", "resume", "sweep")
 _PLACES = {
     "_resources": ("Progress", "Resources"),
     "config": ("Experiment", "load_experiment"),
     "evolution": ("Generation",),
     "front": (
-        "Run", "SeedRuns", "Sweep", "evolve", "evolve_seeds", "load", "resume", "sweep",
+        "Run",
+        "SeedRuns",
+        "Sweep",
+        "evolve",
+        "evolve_seeds",
+        "load",
+        "resume",
+        "sweep",
     ),  # fmt: skip
     "models": ("Model",),
     "problems": ("ArrayProblem", "FunctionProblem", "HostProblem", "data_problem"),

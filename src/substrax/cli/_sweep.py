@@ -91,9 +91,7 @@ def _on_cpu() -> Iterator[None]:
             os.environ[name] = before
 
 
-def _go(
-    prepared: Any, text: str, shard: tuple[int, int] | None, arguments: Any
-) -> int:
+def _go(prepared: Any, text: str, shard: tuple[int, int] | None, arguments: Any) -> int:
     from ..front import (
         Sweep,
         SweepJSON,
@@ -174,7 +172,7 @@ def _title(place: Any) -> str:
 
 @contextlib.contextmanager
 def _stopping(stop: Stop) -> Iterator[list[int]]:
-    """Ctrl-C and SIGTERM end the runs after their generations; a second one, at once."""
+    """Ctrl-C and SIGTERM end runs after their generations; a second one, at once."""
     number = [int(signal.SIGINT)]
 
     def hear(which: int, frame: Any) -> None:
@@ -275,7 +273,9 @@ def resume_sweep(arguments: argparse.Namespace) -> int:
     return sweep(argparse.Namespace(**{**vars(arguments), **words}))
 
 
-def _tell_plan(folder: SweepFolder, keys: set[str], arguments: argparse.Namespace) -> None:
+def _tell_plan(
+    folder: SweepFolder, keys: set[str], arguments: argparse.Namespace
+) -> None:
     """What would run, and where."""
     from ..runs import FACTS, has_ended
 
@@ -293,7 +293,9 @@ def _tell_plan(folder: SweepFolder, keys: set[str], arguments: argparse.Namespac
             found = {"arm": arm.label, "seed": run.seed, "state": state}
             print(json.dumps(found | {"run": str(run.path)}))
         return
-    counts = {s: sum(state == s for *_, state in rows) for s in ("new", "begun", "done")}
+    counts = {
+        s: sum(state == s for *_, state in rows) for s in ("new", "begun", "done")
+    }
     for arm in folder.arms:
         mine = [(run, state) for other, run, state in rows if other is arm]
         if not mine:

@@ -61,8 +61,8 @@ Plan = SweepPlan | Mapping[str, Any] | str | os.PathLike[str]
 class Sweep:
     """Runs of several arms and seeds, read from their folder.
 
-    `print` says what each arm came to. In a notebook, a sweep shows a table and figures;
-    `report` writes a page. `Sweep.read(folder)` reads it anew, also while it goes on.
+    `print` says what each arm came to. In a notebook, a sweep shows a table and a
+    figure; `report` writes a page. `Sweep.read(folder)` reads it anew, also while it goes on.
     """
 
     folder: SweepFolder
@@ -334,8 +334,8 @@ def missing_extras() -> list[str]:
         found.append("no page and no figures are written: matplotlib is missing")
     if lacks("scipy") or lacks("statsmodels"):
         found.append(
-            "arms are not compared, and medians have no intervals: scipy or statsmodels "
-            "is missing"
+            "arms are not compared, and medians have no intervals: scipy or "
+            "statsmodels is missing"
         )
     if lacks("pyarrow"):
         found.append(f"{RESULTS} is not written: pyarrow is missing")

@@ -74,7 +74,9 @@ class SweepJSON(SweepSilent):
 class _Table(SweepSilent):
     """What all displays tell."""
 
-    def __init__(self, folder: SweepFolder, outcomes: Mapping[str, SeedOutcome]) -> None:
+    def __init__(
+        self, folder: SweepFolder, outcomes: Mapping[str, SeedOutcome]
+    ) -> None:
         self.folder = folder
         self.outcomes = outcomes
         """Of runs that are done, by their names; added to while they are."""
@@ -192,10 +194,10 @@ class _SweepLines(_Table):
         outcome = self.outcomes.get(key)
         if outcome is None:
             return "done"
-        num = outcome.generations
+        num, best = outcome.generations, _or_least(outcome.best_fitness)
         return (
-            f"{outcome.words}, best fitness {_best_text(_or_least(outcome.best_fitness))}"
-            f", {num} generation{'' if num == 1 else 's'}, {outcome.seconds:.1f} s"
+            f"{outcome.words}, best fitness {_best_text(best) or 'none'}, "
+            f"{num} generation{'' if num == 1 else 's'}, {outcome.seconds:.1f} s"
         )
 
 

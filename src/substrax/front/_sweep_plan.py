@@ -79,8 +79,9 @@ def prepare(plan: SweepPlan, directory: Path, base: Path) -> Prepared:
         for name in names:
             if name in known:
                 raise ValueError(
-                    f"the arms {known[name]!r} and {variant.label!r} have the same runs: "
-                    "what differs between them has no effect. Leave one of them out."
+                    f"the arms {known[name]!r} and {variant.label!r} have the same "
+                    "runs: what differs between them has no effect. Leave one of them "
+                    "out."
                 )
         known |= dict.fromkeys(names, variant.label)
         runs = [
@@ -171,9 +172,7 @@ def _name_and_settings(
     sizes = {}
     if callable(thing) and not isinstance(thing, type):
         sizes = {k: rest.pop(k) for k in ("inputs", "outputs") if k in rest}
-    made = as_experiment(
-        thing, sizes.get("inputs"), sizes.get("outputs"), None, {}
-    )
+    made = as_experiment(thing, sizes.get("inputs"), sizes.get("outputs"), None, {})
     if made.is_in_python:
         raise ValueError(
             f"{shown(thing)} cannot be found by other processes, and a sweep runs in "
@@ -243,11 +242,10 @@ def read_shard(text: str | tuple[int, int] | None) -> tuple[int, int] | None:
     if text is None:
         return None
     parts = text.split("/") if isinstance(text, str) else list(map(str, text))
-    if len(parts) == 2 and all(part.strip().isascii() and part.strip().isdigit() for part in parts):
-        number, count = map(int, parts)
-        if 1 <= number <= count:
-            return number, count
+    numbers = [int(p) for p in parts if p.strip().isascii() and p.strip().isdigit()]
+    if len(parts) == len(numbers) == 2 and 1 <= numbers[0] <= numbers[1]:
+        return numbers[0], numbers[1]
     raise ValueError(
-        f"shard is {shown(text)}. Say which of how many shares, from 1 on: 1/4, 2/4, 3/4 "
-        "and 4/4, for example."
+        f"shard is {shown(text)}. Say which of how many shares, from 1 on: 1/4, 2/4, "
+        "3/4 and 4/4, for example."
     )

@@ -46,9 +46,7 @@ def work(document: dict[str, Any], should_stop: Callable[[], bool]) -> dict[str,
     }
 
 
-def _directory(
-    experiment: Experiment, path: Path
-) -> tuple[Experiment, RunDirectory]:
+def _directory(experiment: Experiment, path: Path) -> tuple[Experiment, RunDirectory]:
     is_new = not os.path.exists(path / FACTS)
     try:
         return same_directory(experiment, path)

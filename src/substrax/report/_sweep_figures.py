@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ..sweeps import median_interval, rate
 from ._fitness_range import lowest_shown
 from ._names import fitted
 from ._seed_curves import quartiles_of
-from ._style import COLUMN, FAINT, GREEN, INK, PAGE, PALE, new_figure, style
+from ._style import COLUMN, GREEN, INK, PAGE, PALE, new_figure, style
 from ._sweep import ArmCurves, SweepReport, stacked
 
 if TYPE_CHECKING:
@@ -56,24 +56,35 @@ def plot_arm_curves(arms: Sequence[ArmCurves]) -> "Figure":
     with style():
         if len(arms) > _MOST_TOGETHER:
             return _panels(arms)
-        width = COLUMN if len(arms) < 3 else PAGE * 0.75
-        rows = -(-len(arms) // (2 if width == COLUMN else 3))
-        figure = new_figure(width, 2.3 + 0.16 * rows)
-        axes = figure.subplots()
-        bands = [_band(arm) for arm in arms]
+        figure, axes = _with_legend(arms)
+        bands = _bands(arms)
         for k, (arm, band) in enumerate(zip(arms, bands, strict=True)):
             _draw_band(axes, band, ARM_COLOURS[k], fitted(arm.label, 1, _LABEL_LETTERS))
         _frame(axes, arms, bands)
         axes.set_xlabel("generation")
         axes.set_ylabel("best fitness so far")
-        figure.legend(
-            loc="outside upper center",
-            ncols=2 if width == COLUMN else 3,
-            columnspacing=1.0,
-            handlelength=1.4,
-            handletextpad=0.5,
-        )
+        _add_legend(figure, arms)
         return figure
+
+
+def _with_legend(arms: Sequence[ArmCurves]) -> "tuple[Figure, Axes]":
+    """Room for a panel, and the names of arms above it or, of many, beside it."""
+    is_beside = len(arms) > 2
+    longest = max(len(fitted(arm.label, 1, _LABEL_LETTERS)) for arm in arms)
+    width = COLUMN + (0.4 + 0.062 * longest if is_beside else 0.0)
+    figure = new_figure(min(width, PAGE), 2.3)
+    return figure, figure.subplots()
+
+
+def _add_legend(figure: "Figure", arms: Sequence[ArmCurves]) -> None:
+    is_beside = len(arms) > 2
+    figure.legend(
+        loc="outside right upper" if is_beside else "outside upper center",
+        ncols=1 if is_beside else 2,
+        columnspacing=1.0,
+        handlelength=1.4,
+        handletextpad=0.5,
+    )
 
 
 def _panels(arms: Sequence[ArmCurves]) -> "Figure":
@@ -81,7 +92,7 @@ def _panels(arms: Sequence[ArmCurves]) -> "Figure":
     rows = -(-len(arms) // _COLUMNS)
     figure = new_figure(PAGE, 0.5 + 1.35 * rows)
     panels = figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False)
-    bands = [_band(arm) for arm in arms]
+    bands = _bands(arms)
     for k, axes in enumerate(panels.flat):
         if k >= len(arms):
             axes.set_axis_off()
@@ -102,16 +113,19 @@ def _panels(arms: Sequence[ArmCurves]) -> "Figure":
     return figure
 
 
-def _band(arm: ArmCurves) -> np.ndarray:
-    """Lower quartile, median, upper quartile of each generation."""
-    rows = stacked(arm.curves, max(map(len, arm.curves)))
-    return np.array([quartiles_of(row) for row in rows.T]).T
+def _bands(arms: Sequence[ArmCurves]) -> list[np.ndarray]:
+    """Of each arm, lower quartile, median and upper quartile of each generation."""
+    longest = max(len(curve) for arm in arms for curve in arm.curves)
+    return [
+        np.array([quartiles_of(row) for row in stacked(arm.curves, longest).T]).T
+        for arm in arms
+    ]
 
 
 def _draw_band(axes: "Axes", band: np.ndarray, colour: str, label: str | None) -> None:
     low, middle, high = band
     x = np.arange(len(middle))
-    axes.fill_between(x, low, high, step="post", color=colour, alpha=0.18, lw=0)
+    axes.fill_between(x, low, high, step="post", color=colour, alpha=0.15, lw=0)
     marker = "o" if len(x) == 1 else None
     axes.step(
         x, middle, color=colour, lw=1.4, where="post", label=label, marker=marker, ms=3
@@ -124,7 +138,9 @@ def _frame(
     """Ticks, limits and the target."""
     from matplotlib.ticker import MaxNLocator
 
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_locator(
+        MaxNLocator(integer=True, nbins=6, steps=[1, 2, 5, 10])
+    )
     longest = max(len(band[1]) for band in bands)
     axes.set_xlim(-0.5 if longest == 1 else 0, max(longest - 1, 0.5))
     values = np.concatenate([band.ravel() for band in bands])
@@ -162,7 +178,7 @@ def plot_outcomes(arms: Sequence[ArmCurves]) -> "Figure | None":
         width = PAGE if len(kinds) > 1 else PAGE * 0.6
         figure = new_figure(width, 0.75 + 0.24 * len(shown))
         panels = figure.subplots(1, len(kinds), sharey=True, squeeze=False)[0]
-        places = np.arange(len(shown))
+        places = list(range(len(shown)))
         for axes, kind in zip(panels, kinds, strict=True):
             for place, arm in zip(places, shown, strict=True):
                 colour = _colour_of(arm, arms)
@@ -238,22 +254,17 @@ def plot_solved(arms: Sequence[ArmCurves]) -> "Figure | None":
         return None
     end = max(run.generations for arm in shown for run in arm.outcome.finished)
     with style():
-        figure = new_figure(COLUMN, 2.3 + 0.16 * (-(-len(shown) // 2)))
-        axes = figure.subplots()
+        figure, axes = _with_legend(shown)
         for arm in shown:
             when = sorted(arm.outcome.generations_to_solution())
             num = len(arm.outcome.finished)
             x = [0, *when, end]
             y = [100 * k / num for k in (*range(len(when) + 1), len(when))]
-            label = fitted(arm.label, 1, _LABEL_LETTERS // 2 + 4)
+            label = fitted(arm.label, 1, _LABEL_LETTERS)
             axes.step(x, y, where="post", color=_colour_of(arm, arms), label=label)
         axes.set_xlim(0, max(end, 1))
         axes.set_ylim(-3, 103)
         axes.set_xlabel("generations")
         axes.set_ylabel("solved (%)")
-        handles: dict[str, Any] = {"columnspacing": 1.0, "handlelength": 1.4}
-        figure.legend(loc="outside upper center", ncols=2, **handles)
-        axes.grid(color=PALE, lw=0.5)
-        axes.set_axisbelow(True)
-        axes.spines["left"].set_color(FAINT)
+        _add_legend(figure, shown)
         return figure

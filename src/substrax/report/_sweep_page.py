@@ -8,6 +8,7 @@ from ..runs import REPORT
 from ..sweeps import (
     RESULTS,
     ArmOutcome,
+    Table,
     arms_table,
     cell,
     compare_arms,
@@ -137,13 +138,19 @@ def _boxes(report: SweepReport) -> str:
 
 
 def _table(arms: list[ArmOutcome]) -> str:
-    corner, *head = arms_table(arms).columns
-    rows = [(cell(label), list(map(cell, rest))) for label, *rest in arms_table(arms).rows]
+    corner, head, rows = _named(arms_table(arms))
     text = named_rows(corner, head, rows) + paragraph(
         "Of finished runs: rates with Wilson's interval, medians with percentile "
         "bootstrap intervals, all of 95 %; fewer than three values have no interval.",
     )
     return card("Arms", f'<div class="scroll">{text}</div>')
+
+
+def _named(table: Table) -> tuple[str, list[str], list[tuple[str, list[str]]]]:
+    """A table whose first column are names of rows."""
+    corner, *head = table.columns
+    rows = [(cell(name), list(map(cell, rest))) for name, *rest in table.rows]
+    return corner, head, rows
 
 
 def _tests(report: SweepReport) -> str:
@@ -153,8 +160,7 @@ def _tests(report: SweepReport) -> str:
         return ""
     if not pairs:
         return ""
-    corner, *head = pairs_table(pairs).columns
-    rows = [(cell(label), list(map(cell, rest))) for label, *rest in pairs_table(pairs).rows]
+    corner, head, rows = _named(pairs_table(pairs))
     text = f'<div class="scroll">{named_rows(corner, head, rows)}</div>'
     text += paragraph(
         "Solved: Fisher's exact test, effect Cohen's h. Generations and fitness: "
@@ -172,16 +178,15 @@ def _runs(report: SweepReport, folder: Path) -> str:
     if folder.resolve().parent != path.resolve():
         return columns([plan])
     single = paragraph(
-        f"Each run has a directory of its own in {path.name}/runs, named after what its "
-        "result depends on: substrax show, report and resume take it."
+        f"Each run has a directory of its own in {path.name}/runs, named after what "
+        "its result depends on: substrax show, report and resume take it."
     )
     links = _links(report, path)
     if links:
         single += f'<p class="files">Pages about single runs: {links}</p>'
     if (path / RESULTS).is_file():
-        single += (
-            f'<p class="files">All runs as data: <a href="../{RESULTS}">{RESULTS}</a></p>'
-        )
+        link = f'<a href="../{RESULTS}">{RESULTS}</a>'
+        single += f'<p class="files">All runs as data: {link}</p>'
     lists = "".join(
         folded(
             f"{arm.arm.label}: {len(arm.runs)} runs",

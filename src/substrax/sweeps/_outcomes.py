@@ -143,17 +143,14 @@ def compare_arms(
     for outcome in outcomes:
         if outcome.finished:
             by_problem.setdefault(outcome.arm.problem, []).append(outcome)
-    pairs = [
-        pair for arms in by_problem.values() for pair in _pairs_of(arms, baseline)
+    pairs = [pair for arms in by_problem.values() for pair in _pairs_of(arms, baseline)]
+    tests = [
+        _corrected([test_fn(a, b) for a, b in pairs])
+        for test_fn in (_solved, _generations, _fitness)
     ]
-    solved = [_solved(a, b) for a, b in pairs]
-    takes = [_generations(a, b) for a, b in pairs]
-    fitness = [_fitness(a, b) for a, b in pairs]
     return [
-        Pair(a.arm.label, b.arm.label, *tests)
-        for (a, b), *tests in zip(
-            pairs, _corrected(solved), _corrected(takes), _corrected(fitness), strict=True
-        )
+        Pair(a.arm.label, b.arm.label, *each)
+        for (a, b), *each in zip(pairs, *tests, strict=True)
     ]
 
 
@@ -178,8 +175,8 @@ def _corrected(tests: Sequence[Comparison | None]) -> list[Comparison | None]:
 def _solved(a: ArmOutcome, b: ArmOutcome) -> Comparison | None:
     if not (a.has_target and b.has_target):
         return None
-    shares = [rate(len(arm.solved), len(arm.finished)) for arm in (a, b)]
-    return fisher(*shares)
+    first, second = (rate(len(arm.solved), len(arm.finished)) for arm in (a, b))
+    return fisher(first, second)
 
 
 def _generations(a: ArmOutcome, b: ArmOutcome) -> Comparison | None:

@@ -100,14 +100,12 @@ class SweepPlan:
         rows = tuple(_row(number, row) for number, row in enumerate(self.rows, 1))
         object.__setattr__(self, "_rows", rows)
         _check_settings("settings", self.settings)
-        if self.experiment is None and not all(
-            row.experiment is not None for row in rows or (Row(None, None, {}, None),)
-        ):
-            if "experiment" not in self.grid:
-                raise ValueError(
-                    'a plan needs an experiment: write `experiment = "xor"`, a TOML '
-                    'file, or a problem of your own, "my_file.py:fitness".'
-                )
+        has_own = bool(rows) and all(row.experiment is not None for row in rows)
+        if self.experiment is None and not has_own and "experiment" not in self.grid:
+            raise ValueError(
+                'a plan needs an experiment: write `experiment = "xor"`, a TOML file, '
+                'or a problem of your own, "my_file.py:fitness".'
+            )
         num_arms = math.prod(map(len, self.grid.values())) * max(len(rows), 1)
         num_seeds = max([len(self.seeds), *(len(r.seeds or ()) for r in rows)])
         if num_arms * num_seeds > MOST_RUNS:
@@ -150,7 +148,9 @@ class SweepPlan:
 
     def to_toml(self) -> str:
         """The plan as a document."""
-        lines = [] if self.experiment is None else [_line("experiment", self.experiment)]
+        lines = (
+            [] if self.experiment is None else [_line("experiment", self.experiment)]
+        )
         is_range = self.seeds == tuple(range(len(self.seeds)))
         lines.append(_line("seeds", len(self.seeds) if is_range else self.seeds))
         lines += [_line("title", self.title)] if self.title else []
@@ -232,11 +232,7 @@ class SweepPlan:
                 key: [_value_placed(key, value, folder) for value in values]
                 for key, values in self.grid.items()
             },
-            rows=[
-                _paths_placed(row, folder)
-                | ({"experiment": place(row["experiment"])} if "experiment" in row else {})
-                for row in map(flatten, self.rows)
-            ],
+            rows=[_paths_placed(row, folder) for row in map(flatten, self.rows)],
         )
         return found
 
@@ -244,7 +240,9 @@ class SweepPlan:
 def shown_names(names: Sequence[str], most: int = 8) -> str:
     """Some names, for a sentence."""
     rest = len(names) - most
-    return ", ".join(map(repr, names[:most])) + (f" and {rest} more" if rest > 0 else "")
+    return ", ".join(map(repr, names[:most])) + (
+        f" and {rest} more" if rest > 0 else ""
+    )
 
 
 _PATHS = ("path", "problem.path", "start_from", "start.genome")
@@ -402,12 +400,20 @@ def _labels(
         told = [k for k in differing if k in settings and (k in grid or not row.name)]
         if is_other and (not row.name or "experiment" in grid):
             words.append(_short_experiment(experiment))
-        words += [f"{short[key]} {_word(settings[key])}" for key in told]
+        words += [_told(key, short[key], settings[key]) for key in told]
         labels.append(", ".join(words) or _short_experiment(experiment))
     return labels
 
 
 _NOTHING = object()
+
+_NAMES = ("problem", "method", "preset", "problem.name", "method.name", "neat.preset")
+"""Settings whose values are names, which say enough."""
+
+
+def _told(key: str, short: str, value: Any) -> str:
+    is_name = key in _NAMES and isinstance(value, str)
+    return _word(value) if is_name else f"{short} {_word(value)}"
 
 
 def _short_names(keys: Sequence[str]) -> dict[str, str]:

@@ -153,19 +153,26 @@ def run_jobs(
       begins, as another process may have done it meanwhile.
     - `max_seconds`: no job begins after so long.
     """
-    return _Schedule(jobs, workers, look_fn, on_progress, stop or Stop()).run(max_seconds)
+    return _Schedule(jobs, workers, look_fn, on_progress, stop or Stop()).run(
+        max_seconds
+    )
 
 
 class _Schedule:
     """The state of `run_jobs`."""
 
-    def __init__(self, jobs, workers, look_fn, on_progress, stop) -> None:
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        workers: Workers,
+        look_fn: Callable[[Job], dict[str, Any] | None],
+        on_progress: Callable[[Progress], None],
+        stop: Stop,
+    ) -> None:
         ordered = sorted(jobs, key=lambda job: job.is_alone)
         self.jobs: dict[str, Job] = {job.key: job for job in ordered}
-        self.workers: Workers = workers
-        self.look_fn: Callable[[Job], dict[str, Any] | None] = look_fn
-        self.on_progress: Callable[[Progress], None] = on_progress
-        self.stop: Stop = stop
+        self.workers, self.look_fn = workers, look_fn
+        self.on_progress, self.stop = on_progress, stop
         self.results: dict[str, dict[str, Any]] = {}
         self.failures: dict[str, str] = {}
         self.warnings: dict[str, list[str]] = {}
