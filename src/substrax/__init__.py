@@ -44,16 +44,7 @@ _PLACES = {
     "_resources": ("Progress", "Resources"),
     "config": ("Experiment", "load_experiment"),
     "evolution": ("Generation",),
-    "front": (
-        "Run",
-        "SeedRuns",
-        "Sweep",
-        "evolve",
-        "evolve_seeds",
-        "load",
-        "resume",
-        "sweep",
-    ),  # fmt: skip
+    "front": ("Run", "SeedRuns", "Sweep", *_CALLS),
     "models": ("Model",),
     "problems": ("ArrayProblem", "FunctionProblem", "HostProblem", "data_problem"),
     "substrate": ("Layout",),

@@ -62,7 +62,8 @@ class Sweep:
     """Runs of several arms and seeds, read from their folder.
 
     `print` says what each arm came to. In a notebook, a sweep shows a table and a
-    figure; `report` writes a page. `Sweep.read(folder)` reads it anew, also while it goes on.
+    figure; `report` writes a page. `Sweep.read(folder)` reads it anew, also while it
+    goes on.
     """
 
     folder: SweepFolder
