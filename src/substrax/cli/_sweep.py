@@ -147,8 +147,9 @@ def _go(prepared: Any, text: str, shard: tuple[int, int] | None, arguments: Any)
             print(f"substrax: {_title(titles[key])}: {line}", file=sys.stderr)
     for key, error in outcome.failures.items():
         print(f"substrax: {_title(titles[key])} failed: {error}", file=sys.stderr)
-    _end(found, bool(stop), arguments)
-    if stop:
+    is_stopped = bool(stop and outcome.left)
+    _end(found, is_stopped, arguments)
+    if is_stopped:
         print(
             f"substrax: stopped. Everything is saved; `substrax resume {folder.path}` "
             "goes on from there.",

@@ -217,7 +217,6 @@ def sweep(
     if report:
         require_report()
     stop = Stop()
-    is_stopped = False
     with contextlib.ExitStack() as stack:
         workers = make_workers(stack, jobs, executor)
         outcomes: dict[str, SeedOutcome] = {}
@@ -230,7 +229,7 @@ def sweep(
         outcome = run_sweep(
             prepared, text, workers, read_shard(shard), display.update, stop, outcomes
         )
-        is_stopped = bool(stop)
+        is_stopped = bool(stop and outcome.left)
     if is_stopped:
         raise KeyboardInterrupt
     found = dataclasses.replace(

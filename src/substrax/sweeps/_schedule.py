@@ -153,9 +153,9 @@ def run_jobs(
       begins, as another process may have done it meanwhile.
     - `max_seconds`: no job begins after so long.
     """
-    return _Schedule(jobs, workers, look_fn, on_progress, stop or Stop()).run(
-        max_seconds
-    )
+    return _Schedule(
+        jobs, workers, look_fn, on_progress, Stop() if stop is None else stop
+    ).run(max_seconds)
 
 
 class _Schedule:
