@@ -70,11 +70,12 @@ class SweepPlan:
 
     experiment: Any = None
     seeds: Any = 1
-    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    grid: Mapping[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
-    rows: Sequence[Mapping[str, Any]] = ()
-    title: str = ""
-    baseline: str | None = None
+    # (whatever a file says: looked at below, and said in sentences)
+    settings: Any = dataclasses.field(default_factory=dict)
+    grid: Any = dataclasses.field(default_factory=dict)
+    rows: Any = ()
+    title: Any = ""
+    baseline: Any = None
 
     def __post_init__(self) -> None:
         for name in ("settings", "grid"):

@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, runtime_checkable
 
 from .._resources import num_cores
 from ._worker import GRACE_SECONDS, call
@@ -109,6 +109,7 @@ class Stop:
         return self.times > 0
 
 
+@runtime_checkable
 class Workers(Protocol):
     """Where jobs are done."""
 
@@ -140,7 +141,7 @@ def run_jobs(
     look_fn: Callable[[Job], dict[str, Any] | None] = lambda job: None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     stop: Stop | None = None,
-    max_seconds: float = math.inf,
+    max_seconds: float | int = math.inf,
 ) -> Outcome:
     """Does every job that has no result yet.
 
@@ -184,7 +185,7 @@ class _Schedule:
         self.clock = _Clock()
         self.began = time.monotonic()
 
-    def run(self, max_seconds: float) -> Outcome:
+    def run(self, max_seconds: float | int) -> Outcome:
         for job in self.jobs.values():
             if not self._is_found(job):
                 self.waiting.append(job)
@@ -482,7 +483,10 @@ class _Process:
             self._process.kill()
             self._process.wait()
         self._reader.join(_PATIENCE_SECONDS)
-        self._log.close()
+        for pipe in (self._process.stdin, self._process.stdout, self._log):
+            assert pipe is not None
+            with contextlib.suppress(OSError):  # what was never read by a dead one
+                pipe.close()
 
 
 class OnExecutor:
