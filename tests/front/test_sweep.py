@@ -232,12 +232,14 @@ def test_data_count_by_their_content(tmp_path, monkeypatch):
     for name in ("one", "two"):
         (tmp_path / f"{name}.csv").write_text(f"a,b,y\n{rows}\n")
     (tmp_path / "other.csv").write_text(f"a,b,y\n{rows}\n1,2,0\n")
-    data = {"problem": "data", "target_column": "y", **SMALL}
+    data = {"target_column": "y", "is_classification": True, **SMALL}
     names = [
         names_of(
             tmp_path,
-            settings={**data, "problem.path": str(tmp_path / f"{name}.csv")},
+            experiment="table",
+            settings={**data, "path": str(tmp_path / f"{name}.csv")},
             seeds=1,
+            grid={},
         )
         for name in ("one", "two", "other")
     ]
@@ -302,10 +304,10 @@ def test_a_failing_run_does_not_stop_the_others(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(
         "from substrax.problems import HostProblem\n"
         "from substrax.substrate import Layout\n"
-        "def judge(network, *, seed):\n"
+        "def judge(networks):\n"
         "    raise RuntimeError('no ground below')\n"
-        "def good(network, *, seed):\n"
-        "    return 1.0\n"
+        "def good(networks):\n"
+        "    return [1.0] * len(networks)\n"
         "bad = HostProblem(judge, Layout.spread(2, 1))\n"
         "fine = HostProblem(good, Layout.spread(2, 1))\n"
     )

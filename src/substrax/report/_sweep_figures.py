@@ -162,7 +162,7 @@ def _is_near(target: float, values: np.ndarray) -> bool:
     """Whether a line there leaves the curves their room."""
     finite = values[np.isfinite(values)]
     span = float(np.ptp(finite)) or 1.0
-    return finite.min() - span <= target <= finite.max() + 2 * span
+    return bool(finite.min() - span <= target <= finite.max() + 2 * span)
 
 
 def plot_outcomes(arms: Sequence[ArmCurves]) -> "Figure | None":
