@@ -26,7 +26,7 @@ title = "Two rates"
 [settings]
 method = "neat"
 generations = 3
-population = 12
+population = 40
 target = 2
 max_nodes = 16
 max_links = 32
@@ -66,7 +66,7 @@ def folder(made: Path, tmp_path: Path) -> Path:
 def test_a_plan_runs_below_runs_and_has_a_page(made: Path):
     assert (made / "plan.toml").read_text() == PLAN
     assert (made / "results.parquet").is_file()
-    page = Page((made / "report" / "index.html").read_text())
+    page = Page(made / "report" / "index.html")
     assert "Two rates" in page.text and "add_node_rate 0.4" in page.text
     assert "Tests between arms" in page.text and "Holm" in page.text
     assert "4 of 4 runs are done" in page.text

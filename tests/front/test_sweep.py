@@ -21,7 +21,7 @@ from tests.evolution.support import timeless
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = {
-    "method": "neat", "population": 12, "generations": 3, "target": 2,
+    "method": "neat", "population": 40, "generations": 3, "target": 2,
     "max_nodes": 16, "max_links": 32,
 }  # fmt: skip
 GRID = {"add_node_rate": [0.1, 0.4]}
