@@ -1,5 +1,6 @@
 """SIGKILL for real: a sweep and its processes, killed at random moments."""
 
+import contextlib
 import os
 import random
 import signal
@@ -68,10 +69,8 @@ def workers_of(parent: int) -> list[int]:
 
 
 def kill(number: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(number, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def num_records(folder: Path) -> int:

@@ -250,7 +250,10 @@ def test_data_count_by_their_content(tmp_path, monkeypatch):
     ("change", "sentence"),
     [
         ({"settings": {"generatoins": 3}}, "did you mean 'generations'"),
-        ({"grid": {"add_node_rate": [0.1, "much"]}}, "arm 'add_node_rate much'.*number"),
+        (
+            {"grid": {"add_node_rate": [0.1, "much"]}},
+            "arm 'add_node_rate much'.*number",
+        ),
         ({"grid": {"add_node_rate": [0.1, 7.0]}}, "arm 'add_node_rate 7.0'"),
         ({"experiment": "xro"}, "did you mean 'xor'"),
         ({"grid": {"threads": [1, 2]}}, "have the same runs"),
@@ -313,9 +316,7 @@ def test_a_failing_run_does_not_stop_the_others(tmp_path, monkeypatch):
     )
     rows = [{"experiment": "mine.py:bad"}, {"experiment": "mine.py:fine"}]
     small = {**SMALL, "generations": 1, "preset": "substrax"}
-    found = sx.sweep(
-        rows=rows, settings=small, directory="own", jobs=1, progress=False
-    )
+    found = sx.sweep(rows=rows, settings=small, directory="own", jobs=1, progress=False)
     (failure,) = found.failures.values()
     assert "no ground below" in failure
     assert [len(arm.finished) for arm in found] == [0, 1]
@@ -415,7 +416,10 @@ def test_any_executor_gives_the_same_bits(made: Path, tmp_path):
 
 
 def test_an_executor_has_its_own_number_of_workers(tmp_path):
-    with ThreadPoolExecutor(1) as executor, pytest.raises(ValueError, match="Leave one"):
+    with (
+        ThreadPoolExecutor(1) as executor,
+        pytest.raises(ValueError, match="Leave one"),
+    ):
         sx.sweep(**KEYWORDS, directory=tmp_path / "e", executor=executor, jobs=2)
 
 

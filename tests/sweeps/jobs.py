@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -12,7 +13,8 @@ def work(document, should_stop):
     with open(folder / f"{document['name']}.begun", "a") as file:
         file.write("x")
     number = (folder / f"{document['name']}.begun").stat().st_size
-    print("printed by a job")
+    sys.stdout.write("printed by a job\n")
+    sys.stdout.flush()
     do = document["do"]
     if do == "fail":
         raise RuntimeError("it is broken")

@@ -60,7 +60,9 @@ def test_a_job_that_fails_or_dies_does_not_stop_the_others(tmp_path):
     kinds = ["fail", "kill", "echo", "kill once", "echo"]
     outcome = run_jobs(jobs(tmp_path, *kinds), Processes(WORK, 2))
     assert outcome.results.keys() == {"2", "3", "4"}
-    assert outcome.failures["0"].startswith("RuntimeError: it is broken (raised in work")
+    assert outcome.failures["0"].startswith(
+        "RuntimeError: it is broken (raised in work"
+    )
     assert "signal 9" in outcome.failures["1"]
     assert "printed by a job" in outcome.failures["1"]
     assert begun(tmp_path) == {"0": 1, "1": schedule.MAX_DEATHS, "2": 1, "3": 2, "4": 1}
@@ -84,9 +86,7 @@ def test_a_result_that_cannot_be_read_is_a_failure_of_that_job(tmp_path):
         if job.key == "0":
             raise ValueError("run.json is damaged")
 
-    outcome = run_jobs(
-        jobs(tmp_path, "echo", "echo"), Processes(WORK, 1), look_fn=look
-    )
+    outcome = run_jobs(jobs(tmp_path, "echo", "echo"), Processes(WORK, 1), look_fn=look)
     assert outcome.failures == {"0": "run.json is damaged"}
     assert outcome.results.keys() == {"1"}
 

@@ -59,3 +59,4 @@ from ._tables import Table as Table
 from ._tables import cell as cell
 from ._tables import number as number
 from ._tables import seconds as seconds
+from ._worker import process_started as process_started

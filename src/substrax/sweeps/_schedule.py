@@ -91,7 +91,7 @@ class Outcome:
     results: dict[str, dict[str, Any]]
     failures: dict[str, str]
     """Why those without a result failed, by key."""
-    left: tuple[Job, ...]
+    left: tuple[Job, ...] = ()
     """Those that were not done, since there was no time or somebody wanted to stop."""
     warnings: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
@@ -391,13 +391,21 @@ def shared_cores(slot: int, num: int) -> list[int]:
     return [every[(slot * share + k) % len(every)] for k in range(share)]
 
 
+# Not by `-m`, which would make a second module of it; and the time comes first.
+_BEGIN = (
+    "import time; started = time.perf_counter(); import sys; "
+    "from substrax.sweeps import _worker; _worker.STARTED = started; "
+    "sys.exit(_worker.main(sys.argv[1:]))"
+)
+
+
 class _Process:
     """A worker. A thread reads what it answers."""
 
     def __init__(
         self, work: str, cores: Sequence[int], events: "queue.SimpleQueue[Event]"
     ) -> None:
-        words = [sys.executable, "-m", "substrax.sweeps._worker", work]
+        words = [sys.executable, "-c", _BEGIN, work]
         if cores:
             words += ["--cores", ",".join(map(str, cores))]
         # Without a name: nothing is left of it, however this process ends.

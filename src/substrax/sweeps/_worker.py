@@ -1,4 +1,4 @@
-"""A process that does one job after the other: `python -m substrax.sweeps._worker`.
+"""A process that does one job after the other.
 
 Not for people: a sweep starts it, writes a job as a line of JSON to its input, and
 reads a line for each result. When the input closes, whoever asked has gone, or wants it
@@ -19,7 +19,13 @@ from collections.abc import Callable
 from typing import Any
 
 STARTED = time.perf_counter()
-"""When this process was; nothing large has been imported yet."""
+"""When this process was, by `time.perf_counter`."""
+
+
+def process_started() -> float:
+    """When this process of a sweep was started, by `time.perf_counter`."""
+    return STARTED
+
 
 GRACE_SECONDS = 5.0
 """How long a job may take to stop once it is told to."""
@@ -114,7 +120,3 @@ def _end_soon(stop: threading.Event) -> None:
     timer = threading.Timer(GRACE_SECONDS, os._exit, (ABANDONED,))
     timer.daemon = True
     timer.start()
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
