@@ -1,10 +1,12 @@
 """From a plan to runs: every arm checked and built once, every run named."""
 
+import ast
 import dataclasses
 import hashlib
 import json
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -209,9 +211,13 @@ def _arm_identity(experiment: Experiment) -> dict[str, Any]:
         return kept
     parts = experiment.build()
     identity = identity_of(parts.algorithm, parts.decoder, parts.problem, 0)
-    # Its content counts, not where it lies.
-    if any(name in identity for name in ("problem.data",)):
+    # What a problem of one's own is made from, too: it may be in a closure.
+    settings = {k: v for k, v in experiment.values.items() if k.startswith("problem.")}
+    settings["problem.name"] = Path(experiment.problem_name).name
+    # Of data the content counts, not where they lie.
+    if "problem.data" in identity:
         identity.pop("problem.path", None)
+        settings.pop("problem.path", None)
     run = experiment.run
     engine = "device" if run.devices is not None else run.engine
     identity |= {
@@ -220,10 +226,28 @@ def _arm_identity(experiment: Experiment) -> dict[str, Any]:
         "run.seconds": run.seconds,
         "run.patience": run.patience,
         "run.engine": engine,
+        "settings": settings,
         "code": code_of(parts.problem),
+        "file": _own_code(experiment.problem_name),
     }
     experiment.__dict__["_sweep_identity"] = identity
     return identity
+
+
+def _own_code(name: str) -> str | None:
+    """A digest of the file that a problem of one's own lies in, without its comments
+    and layout: a fitness may call what stands beside it."""
+    place, _, attribute = name.rpartition(":")
+    if not place or not attribute:
+        return None
+    if not place.endswith(".py"):
+        module = sys.modules.get(place)
+        place = getattr(module, "__file__", None) or ""
+    try:
+        tree = ast.parse(Path(place).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return None
+    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:32]
 
 
 def shared(jobs: Sequence[Job], shard: tuple[int, int] | None) -> list[Job]:
