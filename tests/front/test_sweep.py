@@ -1,6 +1,7 @@
 """Sweeps as a user begins, repeats, changes and reads them; runs are done in processes
 of their own, as few and as small as they can be."""
 
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -421,6 +422,23 @@ def test_an_executor_has_its_own_number_of_workers(tmp_path):
         pytest.raises(ValueError, match="Leave one"),
     ):
         sx.sweep(**KEYWORDS, directory=tmp_path / "e", executor=executor, jobs=2)
+
+
+@pytest.mark.parametrize("text", ["processes:", "processes:x", "processes:0", "ray:"])
+def test_executors_by_name_are_checked_before_anything_is_written(tmp_path, text):
+    with pytest.raises(ValueError, match=r"processes:8|at least 1|dask://"):
+        sx.sweep(**KEYWORDS, directory=tmp_path / "e", executor=text)
+    assert not (tmp_path / "e").exists()
+
+
+def test_what_is_missing_is_said_before_runs_begin(monkeypatch):
+    from substrax.front import missing_extras
+
+    assert missing_extras() == []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    text = " ".join(missing_extras())
+    for name in ("matplotlib", "scipy", "results.parquet"):
+        assert name in text
 
 
 TWO = """

@@ -84,7 +84,8 @@ def test_a_median_is_drawn_where_it_is(folder: Path):
     (line,) = [x for x in axes.lines if len(np.asarray(x.get_ydata())) > 2]
     rows = np.stack([curve for curve in arm.curves if len(curve) == 3])
     if len(rows) == 3:
-        np.testing.assert_array_equal(line.get_ydata(), np.median(rows, axis=0))
+        drawn = np.asarray(line.get_ydata())[:3]
+        np.testing.assert_array_equal(drawn, np.median(rows, axis=0))
 
 
 def test_nothing_to_report_is_a_sentence(tmp_path: Path):

@@ -200,7 +200,7 @@ def sweep(
     - `jobs`: how many runs at a time, each with its share of the cores; left out, as
       many as there are cores.
     - `executor`: any `concurrent.futures.Executor`, or `"dask://host:8786"`, instead of
-      processes here. Its workers need the folder at the same path.
+      processes here (`"processes:8"` is the same as `jobs=8`). Its workers need the folder at the same path.
     - `shard`: `"3/10"`, the third of ten shares that machines do by themselves.
     - `progress`: whether to show a table; left out, on a terminal and in a notebook.
     - `report`: whether to write the page at the end.
@@ -276,6 +276,14 @@ def make_workers(
             "jobs says how many processes of this machine run; an executor has its own "
             "number of workers. Leave one of them out."
         )
+    if isinstance(executor, str) and executor.startswith("processes:"):
+        number = executor.removeprefix("processes:")
+        if not (number.isascii() and number.isdigit()):
+            raise ValueError(
+                f"executor is {executor!r}. Say how many processes: processes:8, for "
+                "example."
+            )
+        return Processes(WORK, int(number))
     if isinstance(executor, str):
         return OnExecutor(WORK, *stack.enter_context(open_executor(executor)))
     num = getattr(executor, "_max_workers", 1)

@@ -123,13 +123,11 @@ def _bands(arms: Sequence[ArmCurves]) -> list[np.ndarray]:
 
 
 def _draw_band(axes: "Axes", band: np.ndarray, colour: str, label: str | None) -> None:
-    low, middle, high = band
+    # Each value lasts to the next generation, the last one, too.
+    low, middle, high = np.concatenate([band, band[:, -1:]], axis=1)
     x = np.arange(len(middle))
     axes.fill_between(x, low, high, step="post", color=colour, alpha=0.15, lw=0)
-    marker = "o" if len(x) == 1 else None
-    axes.step(
-        x, middle, color=colour, lw=1.4, where="post", label=label, marker=marker, ms=3
-    )
+    axes.step(x, middle, color=colour, lw=1.4, where="post", label=label)
 
 
 def _frame(
@@ -142,7 +140,7 @@ def _frame(
         MaxNLocator(integer=True, nbins=6, steps=[1, 2, 5, 10])
     )
     longest = max(len(band[1]) for band in bands)
-    axes.set_xlim(-0.5 if longest == 1 else 0, max(longest - 1, 0.5))
+    axes.set_xlim(0, longest)
     values = np.concatenate([band.ravel() for band in bands])
     medians = np.concatenate([band[1] for band in bands])
     targets = {arm.target for arm in arms if arm.target is not None}
@@ -171,6 +169,8 @@ def plot_outcomes(arms: Sequence[ArmCurves]) -> "Figure | None":
     shown = [arm for arm in arms if arm.outcome.finished]
     if not shown:
         return None
+    from matplotlib.ticker import MaxNLocator
+
     has_rate = any(arm.outcome.has_target for arm in shown)
     has_solved = any(arm.outcome.solved for arm in shown)
     kinds = ["rate"] * has_rate + ["generations"] * has_solved + ["fitness"]
@@ -205,7 +205,11 @@ def plot_outcomes(arms: Sequence[ArmCurves]) -> "Figure | None":
                 axes.set_xticks([0, 25, 50, 75, 100])
             else:
                 axes.margins(x=0.06)
-                axes.locator_params(axis="x", nbins=5)
+                whole = kind == "generations"
+                axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=whole))
+                low, high = axes.get_xlim()
+                if whole and high - low < 2:  # all alike
+                    axes.set_xlim(low - 1, high + 1)
         panels[0].set_yticks(places)
         panels[0].set_yticklabels([fitted(a.label, 1, _LABEL_LETTERS) for a in shown])
         panels[0].set_ylim(len(shown) - 0.5, -0.5)  # the first on top
