@@ -200,7 +200,8 @@ def sweep(
     - `jobs`: how many runs at a time, each with its share of the cores; left out, as
       many as there are cores.
     - `executor`: any `concurrent.futures.Executor`, or `"dask://host:8786"`, instead of
-      processes here (`"processes:8"` is the same as `jobs=8`). Its workers need the folder at the same path.
+      processes here (`"processes:8"` is the same as `jobs=8`). Its workers need the
+      folder at the same path.
     - `shard`: `"3/10"`, the third of ten shares that machines do by themselves.
     - `progress`: whether to show a table; left out, on a terminal and in a notebook.
     - `report`: whether to write the page at the end.
