@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -25,7 +26,7 @@ def folder(tmp_path_factory) -> Path:
     """Nine arms of one problem, solved or not, and one of another problem."""
     path = tmp_path_factory.mktemp("report") / "arms"
     rates = [round(0.1 * k, 1) for k in range(8)]
-    rows = [{"add_link_rate": rate} for rate in rates]
+    rows: list[dict[str, Any]] = [{"add_link_rate": rate} for rate in rates]
     rows[0] |= {"name": "<script>alert(1)</script>", "target": 0.5}
     rows.append({"experiment": "parity", "name": "another", "num_bits": 2})
     with pytest.MonkeyPatch.context() as patch:
