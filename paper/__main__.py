@@ -17,13 +17,12 @@ from typing import Any
 
 from substrax._resources import num_cores
 from substrax.cli import in_words
+from substrax.sweeps import Progress
 
+from .jobs import at_a_time, run_tasks
 from .plan import builtin_plans, load_plan
 from .publish import publish
 from .requirements import require
-from .schedule import Progress, at_a_time, run_tasks
-
-_WORKER = [sys.executable, "-m", "paper.worker"]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -84,7 +83,6 @@ def main(words: Sequence[str]) -> int:
             outcome = run_tasks(
                 tasks,
                 runs,
-                command=_WORKER,
                 jobs=jobs,
                 max_seconds=arguments.minutes * 60.0,
                 with_timed=not arguments.untimed,
@@ -136,15 +134,20 @@ def _command(arguments: argparse.Namespace) -> str:
 
 def _sentence(progress: Progress) -> str:
     left = progress.seconds_left
-    parts = [f"{progress.done} of {progress.total} runs"]
-    if progress.reused:
-        parts.append(f"{progress.reused} from before")
-    if progress.failed:
-        parts.append(f"{progress.failed} failed")
-    if progress.done + progress.failed < progress.total:
+    num_failed, total = len(progress.failures), len(progress.jobs)
+    parts = [f"{progress.num_done} of {total} runs"]
+    if progress.num_reused:
+        parts.append(f"{progress.num_reused} from before")
+    if num_failed:
+        parts.append(f"{num_failed} failed")
+    if progress.num_done + num_failed < total:
         about = datetime.timedelta(seconds=round(left or 0))
         parts.append(f"about {about} left" if left else "no estimate yet")
     return ", ".join(parts)
+
+
+def _num_ended(progress: Progress) -> int:
+    return progress.num_done + len(progress.failures)
 
 
 class _Quiet:
@@ -168,7 +171,7 @@ class _Lines(_Quiet):
 
     def update(self, progress: Progress) -> None:
         now = time.monotonic()
-        is_last = progress.done + progress.failed == progress.total
+        is_last = _num_ended(progress) == len(progress.jobs)
         if now - self._last > 10.0 or is_last:
             self._last = now
             print(_sentence(progress), flush=True)
@@ -201,11 +204,13 @@ class _Bar(_Quiet):
     def update(self, progress: Progress) -> None:
         # cut here, or the bar gives way to it on a narrow terminal
         room = self._bar.console.width - _BAR_WIDTH - 2
-        text = "  ".join([_sentence(progress), "; ".join(progress.running)])
+        text = "  ".join(
+            [_sentence(progress), "; ".join(job.title for job in progress.running)]
+        )
         self._bar.update(
             self._task,
-            total=progress.total,
-            completed=progress.done + progress.failed,
+            total=len(progress.jobs),
+            completed=_num_ended(progress),
             description=text[:room],
         )
 

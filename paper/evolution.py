@@ -1,6 +1,5 @@
 """The evolution of a run: started, continued, or waited for; and what came of it."""
 
-import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -21,22 +20,25 @@ RUN = "run"
 
 
 class Abandoned(Exception):  # noqa: N818 (asked for from outside, no error)
-    """Whoever started this process is gone."""
+    """Whoever started this process wants it to end, or is gone."""
 
 
-def _watch_parent() -> Callable[[Generation], StopReason | None]:
-    """Ends the run when the process that asked for it has gone."""
-    parent = os.getppid()
+_should_stop: Callable[[], bool] = lambda: False
 
-    def callback(generation: Generation) -> StopReason | None:
-        return None if os.getppid() == parent else StopReason.INTERRUPTED
 
-    return callback
+def listen(should_stop: Callable[[], bool]) -> None:
+    """From now on, evolutions of this process ask whether to go on."""
+    global _should_stop
+    _should_stop = should_stop
+
+
+def _watch(generation: Generation) -> StopReason | None:
+    return StopReason.INTERRUPTED if _should_stop() else None
 
 
 def run_evolution(folder: Path, experiment: Experiment) -> tuple[Result, RunDirectory]:
     """Starts the run, or goes on with it; waits while its last process is ending."""
-    path, parent = folder / RUN, os.getppid()
+    path = folder / RUN
     while True:
         try:
             if (path / "run.json").exists():
@@ -45,10 +47,10 @@ def run_evolution(folder: Path, experiment: Experiment) -> tuple[Result, RunDire
                 directory = RunDirectory.create(
                     path, seed=experiment.run.seed, config_text=experiment.to_toml()
                 )
-            found = experiment.evolve(directory=directory, callbacks=[_watch_parent()])
+            found = experiment.evolve(directory=directory, callbacks=[_watch])
             break
         except RunLockedError:
-            if os.getppid() != parent:
+            if _should_stop():
                 raise Abandoned from None
             time.sleep(0.5)
     if found.reason is StopReason.INTERRUPTED:

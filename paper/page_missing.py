@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from substrax.sweeps import Outcome
+
 from .plan import Task
-from .schedule import Outcome
 
 Cell = tuple[tuple[str, Any], ...]
 

@@ -4,8 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from substrax._files import write_atomically
+from substrax.sweeps import Outcome
 
 from .figures import write_figure
+from .jobs import at_a_time
 from .page import Page
 from .page_missing import missing_lines
 from .page_origin import origin_text
@@ -18,7 +20,6 @@ from .plan import Arm, Plan, Task
 from .published import paper_numbers
 from .requirements import has_pureples
 from .results import Results, write_data
-from .schedule import Outcome, at_a_time
 from .wrap import wrapped
 
 PAGES: dict[str, Callable[[Results], Page]] = {

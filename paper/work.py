@@ -13,6 +13,7 @@ import os
 import platform
 import shutil
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,39 @@ import jax
 
 import substrax
 from benchmarks.peak import peak_mebibytes
+from substrax._compile_cache import use_cache
 from substrax._files import write_atomically
 from substrax._resources import num_cores
 from substrax.config import Experiment
+from substrax.sweeps import INTERRUPTED, process_started
 
-from .evolution import RUN, evolution_facts, run_evolution
+from .evolution import RUN, Abandoned, evolution_facts, listen, run_evolution
+from .jobs import LOG, RESULT, done
 from .work_samples import work_positions, work_quadtree
 
-TASK, RESULT = "task.json", "result.json"
+TASK = "task.json"
+
+
+def work_job(
+    document: dict[str, Any], should_stop: Callable[[], bool]
+) -> dict[str, Any]:
+    """One run, in a process of a sweep."""
+    folder, task = Path(document["folder"]), document["task"]
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / TASK, json.dumps(task, indent=1) + "\n")
+    if task["is_cold"]:  # in a process that does nothing else
+        jax.config.update("jax_enable_compilation_cache", False)
+    else:
+        use_cache()
+    listen(should_stop)
+    try:
+        work(folder, process_started() if task["is_timed"] else None)
+    except Abandoned:
+        return {"status": INTERRUPTED}
+    except Exception:
+        write_atomically(folder / LOG, traceback.format_exc())
+        raise
+    return done(json.loads((folder / RESULT).read_text()))
 
 
 def work(directory: str | os.PathLike[str], started: float | None = None) -> None:

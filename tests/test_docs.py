@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 import substrax.runs
-from substrax.cli import _inspect, _run, _show, _verify, main
+from substrax.cli import _inspect, _run, _show, _sweep, _verify, main
 from substrax.config import Experiment, load_experiment
 from substrax.cppn import ACTIVATION_NAMES
 from substrax.decoders import OUTPUTS
+from substrax.front._sweep_plan import prepare
 from substrax.settings import key_of, known_settings, tables
+from substrax.sweeps import SweepPlan
 from tests.pages import PAGES, Block, blocks, read_blocks
 
 ROOT = Path(__file__).parent.parent
@@ -163,6 +165,9 @@ def test_configurations_are_accepted(block, folder):
 
         plan = plan_from_toml(block.text, "mine.toml")
         Experiment.from_toml(plan.tasks()[-1].config).build()
+    elif "experiment" in tomllib.loads(block.text):
+        plan = SweepPlan.from_toml(block.text)
+        assert prepare(plan, Path("sweep"), Path()).folder.num_runs > 1
     else:
         Experiment.from_toml(block.text).check()
 
@@ -183,7 +188,7 @@ def shell_commands() -> list[tuple[str, list[str], str]]:
         if block.language in ("sh", "console", ""):
             for line, answer in commands_of(block):
                 for part in line.split("&&"):
-                    words = shlex.split(part, comments=True)
+                    words = shlex.split(part.partition(" > ")[0], comments=True)
                     found.append((str(block), words, answer))
     return found
 
@@ -244,6 +249,7 @@ def test_commands_are_understood(where, words, answer, folder, monkeypatch, caps
     monkeypatch.setattr(_run, "run", check_own)
     for module, name in (
         (_run, "resume"),
+        (_sweep, "sweep"),
         (_inspect, "report"),
         (_inspect, "export"),
         (_show, "show"),

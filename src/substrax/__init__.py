@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from .evolution import Generation as Generation
     from .front import Run as Run
     from .front import SeedRuns as SeedRuns
+    from .front import Sweep as Sweep
     from .front import evolve as evolve
     from .front import evolve_seeds as evolve_seeds
     from .front import load as load
     from .front import resume as resume
+    from .front import sweep as sweep
     from .models import Model as Model
     from .problems import ArrayProblem as ArrayProblem
     from .problems import FunctionProblem as FunctionProblem
@@ -37,11 +39,12 @@ if TYPE_CHECKING:
 __version__ = _version("substrax")
 
 # Only when asked for: the command line answers before it imports anything large.
+_CALLS = ("evolve", "evolve_seeds", "load", "resume", "sweep")
 _PLACES = {
     "_resources": ("Progress", "Resources"),
     "config": ("Experiment", "load_experiment"),
     "evolution": ("Generation",),
-    "front": ("Run", "SeedRuns", "evolve", "evolve_seeds", "load", "resume"),
+    "front": ("Run", "SeedRuns", "Sweep", *_CALLS),
     "models": ("Model",),
     "problems": ("ArrayProblem", "FunctionProblem", "HostProblem", "data_problem"),
     "substrate": ("Layout",),

@@ -12,9 +12,8 @@ from paper.page_missing import cells_text
 from paper.page_solved import compared
 from paper.plan import Task, load_plan
 from paper.publish import publish
-from paper.schedule import Outcome
 from paper.wrap import wrapped
-from substrax.sweeps import rate
+from substrax.sweeps import Outcome, rate
 
 NAMES = ("figure2", "positions", "table3", "table4", "table5", "table6", "table7")
 

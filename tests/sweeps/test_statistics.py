@@ -15,6 +15,7 @@ from substrax.sweeps import (
     fisher,
     holm,
     mann_whitney,
+    median_interval,
     median_of_ratios,
     rate,
     ratio_of_medians,
@@ -118,3 +119,16 @@ def test_intervals_are_wilsons(successes, trials):
     expected: Any = proportion_confint(successes, trials, 0.05, method="wilson")
     found = rate(successes, trials)
     np.testing.assert_allclose((found.low, found.high), expected, atol=1e-12)
+
+
+def test_a_median_has_an_interval_that_is_the_same_each_time():
+    values = [float(k) for k in range(1, 31)]
+    middle, low, high = median_interval(values)
+    assert middle == 15.5 and 9 <= low < middle < high <= 22
+    assert median_interval(values) == (middle, low, high)
+    assert median_interval([2.0, 2.0, 2.0]) == (2.0, 2.0, 2.0)
+    assert median_interval([1, 3])[0] == 2 and math.isnan(median_interval([1, 3])[1])
+    assert all(math.isnan(x) for x in median_interval([]))
+    # what cannot be added up has a median, and no interval
+    middle, low, _ = median_interval([-math.inf, 1.0, 2.0])
+    assert middle == 1.0 and math.isnan(low)

@@ -14,7 +14,7 @@ from ._flags import Parser, take_settings
 _WITH_SETTINGS = ("run", "resume", "list")
 """Commands that take any setting as a flag."""
 
-_DIRECTORY = "of a run, or the folder of several seeds"
+_DIRECTORY = "of a run, or the folder of several seeds or of a sweep"
 
 _RUN_HELP = """\
 EXPERIMENT is a name (see `substrax list`), a TOML file, or a problem of your own as
@@ -104,6 +104,16 @@ def _parser() -> tuple[Parser, dict[str, bool]]:
     resume.add_argument("directory", metavar="DIR", help=_DIRECTORY)
     _add_running(resume)
 
+    sweep = add(
+        "sweep",
+        "run a plan: settings x seeds, in many processes",
+        description="Runs all that a plan asks for and that is not done yet, each run "
+        "in a directory of its own, and writes a page about all of them. The same "
+        "command goes on after a kill, and with a plan that was changed. The exit "
+        "status is 1 if a run failed.",
+    )
+    _add_sweep(sweep)
+
     show = add("show", "say what a run has found")
     show.add_argument("directory", metavar="DIR", help=_DIRECTORY)
     show.add_argument("--json", action="store_true", help="print one JSON object")
@@ -150,17 +160,50 @@ def _add_running(parser: Parser) -> None:
         metavar="NAME",
         help=f"log to a tracker ({', '.join(TRACKER_LIBRARIES)}); may be repeated",
     )
+    _add_quiet(parser, "print a JSON object for each generation and one for the result")
+
+
+def _add_quiet(parser: Parser, json_help: str) -> None:
     parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="print a JSON object for each generation and one for the result",
-    )
+    parser.add_argument("--json", action="store_true", help=json_help)
     parser.add_argument(
         "--no-cache",
         action="store_true",
         help="compile anew; keep nothing for later runs",
     )
+
+
+def _add_sweep(parser: Parser) -> None:
+    parser.add_argument("plan", metavar="PLAN", help="a TOML file, or a sweep's folder")
+    parser.add_argument(
+        "--out", metavar="DIR", help="where (default: below runs/, named after PLAN)"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would run, and write nothing"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="runs at a time, each with its share of the cores (default: all cores)",
+    )
+    parser.add_argument(
+        "--executor",
+        metavar="ADDRESS",
+        help="dask://HOST:PORT: the workers of a Dask scheduler, which see the same "
+        "folder, instead of processes here",
+    )
+    parser.add_argument(
+        "--shard", metavar="I/N", help="the I-th of N shares, 1/N to N/N, and no more"
+    )
+    parser.add_argument(
+        "--sbatch",
+        type=int,
+        metavar="N",
+        help="print a job array of N shares for Slurm's sbatch, and run nothing",
+    )
+    parser.add_argument("--no-report", action="store_true", help="write no page")
+    _add_quiet(parser, "print a JSON object for each run and one for the result")
 
 
 def _dispatch(words: Sequence[str]) -> int:
@@ -178,6 +221,17 @@ def _dispatch(words: Sequence[str]) -> int:
         from ..settings import check_trackers
 
         check_trackers(arguments.track)
+    if command == "sweep":
+        from ._sweep import sweep
+
+        return sweep(arguments)
+    if command in ("show", "report", "resume"):
+        from ..sweeps import is_sweep
+
+        if is_sweep(arguments.directory):
+            from . import _sweep
+
+            return getattr(_sweep, f"{command}_sweep")(arguments)
     if command == "list":
         from ._list import list_all, list_settings
 

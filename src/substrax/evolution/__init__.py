@@ -22,6 +22,8 @@ from ._directory import RunDirectory as RunDirectory
 from ._facts import surroundings as surroundings
 from ._generation import Generation as Generation
 from ._generation import RunInfo as RunInfo
+from ._identity import code_of as code_of
+from ._identity import identity_of as identity_of
 from ._lock import RunLockedError as RunLockedError
 from ._lock import lock as lock
 from ._loop import MAX_CACHED_BYTES as MAX_CACHED_BYTES

@@ -76,7 +76,8 @@ def _number(value: float | None) -> str:
     return "none" if value is None else f"{value:z.4f}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time for a person."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes, seconds = divmod(round(seconds), 60)
@@ -118,8 +119,8 @@ def _progress_line(progress: Progress) -> str:
     done = f"{progress.genomes_done} of {progress.num_genomes} genomes"
     found = f"{progress.links:,} links"
     left = progress.left
-    rest = "not known yet" if left is None else f"about {_duration(left)}"
-    return f"{done}, {found}, {_duration(progress.seconds)}; still to go: {rest}"
+    rest = "not known yet" if left is None else f"about {duration(left)}"
+    return f"{done}, {found}, {duration(progress.seconds)}; still to go: {rest}"
 
 
 class _Compilation:
@@ -208,7 +209,7 @@ class _PlainLines(Silent):
             f" {record.num_species:8d} {record.mean_hidden:7.1f}"
             f" {record.mean_network_links:6.0f} {record.num_cached:7d}"
             f" {self._estimate.seconds_per_generation:6.2f}"
-            f"  {_duration(self._estimate.left(record))}",
+            f"  {duration(self._estimate.left(record))}",
             flush=True,
         )
 
@@ -259,7 +260,7 @@ class _Live:
 
     def _rows(self) -> list[tuple[str, str]]:
         record = self._record
-        elapsed = _duration(time.monotonic() - self._began)
+        elapsed = duration(time.monotonic() - self._began)
         if record is None:
             takes_long = self._compilation.takes_long
             what = "compiling ..." if takes_long else "starting ..."
@@ -293,7 +294,7 @@ class _Live:
                 "time",
                 f"{elapsed}, {estimate.seconds_per_generation:.3f} s per generation, "
                 f"{estimate.compile_seconds:.1f} s compiling, "
-                f"at most {_duration(estimate.left(record))} left",
+                f"at most {duration(estimate.left(record))} left",
             ),
             *self._progress_rows(),
         ]

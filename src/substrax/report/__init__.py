@@ -13,4 +13,5 @@ from ._style import save_figure as save_figure
 from ._style import style as style
 from ._substrate import plot_link_classes as plot_link_classes
 from ._substrate import plot_substrate as plot_substrate
+from ._sweep_figures import plot_sweep as plot_sweep
 from ._write import write_report as write_report

@@ -13,6 +13,7 @@ from .._files import new_folder, refuse_links, write_atomically
 from ..decoders import AbstractDecoder
 from ..problems import AbstractProblem
 from ..runs import REPORT, read_seeds
+from ..sweeps import is_sweep
 from ._data import data_pictures
 from ._figures import Picture, Pictures, pictures
 from ._page import make_page
@@ -21,6 +22,8 @@ from ._seeds import Seeds
 from ._seeds_page import make_seeds_page, seeds_pictures
 from ._style import require_matplotlib, save_figure
 from ._subject import EvolvedRun, EvolvedSeeds
+from ._sweep import SweepReport
+from ._sweep_page import make_sweep_page, sweep_pictures
 
 PAGE, MANIFEST = "index.html", "figures.json"
 
@@ -43,7 +46,7 @@ def write_report(
 
     - `run`: its directory (it may still be going on), or what `substrax.evolve`
       returned; or the folder of several seeds, or what `substrax.evolve_seeds`
-      returned.
+      returned; or the folder of a sweep.
     - `folder`: where to; left out, `report` in the directory of the run or, if it was
       not saved, a new folder of that name (or `report-2`, ...) where the program runs.
     - `decoder`, `problem`: for a directory of `substrax.evolution.evolve`, which does
@@ -56,6 +59,8 @@ def write_report(
         return _write(_of_seeds(Seeds.of(run)), folder, on_step)
     if isinstance(run, EvolvedRun):
         return _write(_of_run(Run.of(run)), folder, on_step)
+    if is_sweep(run):
+        return _write(_of_sweep(SweepReport.read(run)), folder, on_step)
     if read_seeds(run) is not None:
         return _write(_of_seeds(Seeds.read(run)), folder, on_step)
     return _write(_of_run(Run.read(run, decoder, problem)), folder, on_step)
@@ -79,6 +84,11 @@ def _of_run(run: Run) -> _Report:
 def _of_seeds(seeds: Seeds) -> _Report:
     page = functools.partial(make_seeds_page, seeds)
     return _Report(seeds.path, seeds_pictures(seeds), page)
+
+
+def _of_sweep(sweep: SweepReport) -> _Report:
+    page = functools.partial(make_sweep_page, sweep)
+    return _Report(sweep.folder.path, sweep_pictures(sweep), page)
 
 
 def _write(

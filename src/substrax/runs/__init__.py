@@ -15,6 +15,7 @@ from ._files import REPORT as REPORT
 from ._files import SCRATCH as SCRATCH
 from ._files import SEEDS as SEEDS
 from ._files import SUMMARY as SUMMARY
+from ._files import SWEEP as SWEEP
 from ._files import TENSORBOARD as TENSORBOARD
 from ._files import TRACKERS as TRACKERS
 from ._files import VERSION as VERSION
@@ -34,6 +35,7 @@ from ._seal import unsealed as unsealed
 from ._seeds import note_seeds as note_seeds
 from ._seeds import read_seeds as read_seeds
 from ._seeds import seed_folder as seed_folder
+from ._summary import has_ended as has_ended
 from ._summary import is_complete as is_complete
 from ._summary import summary as summary
 from ._summary import summary_lines as summary_lines

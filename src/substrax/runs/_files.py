@@ -36,6 +36,8 @@ TENSORBOARD = "tensorboard"
 """A folder: the logs for TensorBoard."""
 SEEDS = "seeds.json"
 """Of a folder with several runs: their seeds."""
+SWEEP = "sweep.json"
+"""Of the folder of a sweep: its arms and runs."""
 FILES = (FACTS, CONFIG, METRICS, BEST, BEST_ARRAYS, DATA, SUMMARY, TRACKERS)
 """The files of a run, without its folders."""
 
@@ -57,6 +59,12 @@ def check_directory(path: Path) -> None:
             raise ValueError(
                 f"{path} holds the runs of several seeds: name one of them, such as "
                 f"{seeds[0].parent}. `substrax show`, `resume` and `report` take them "
+                "all."
+            )
+        if (path / SWEEP).is_file():
+            raise ValueError(
+                f"{path} is the folder of a sweep: name one of the runs in "
+                f"{path / 'runs'}. `substrax show`, `resume` and `report` take them "
                 "all."
             )
         is_file = os.path.isfile(path)

@@ -86,6 +86,18 @@ def is_complete(path: str | os.PathLike[str]) -> bool:
     return reason in ends and _read_summary(place) is not None
 
 
+def has_ended(path: str | os.PathLike[str]) -> bool:
+    """Whether a run has come to an end of its own, by whatever limit, and nothing in
+    its directory has changed since. False where there is no run yet."""
+    place = Path(path)
+    if not (place / FACTS).is_file():
+        return False
+    check_directory(place)
+    reason = read_facts(place)["stopped"]
+    open_ends = (None, StopReason.INTERRUPTED.value, StopReason.ERROR.value)
+    return reason not in open_ends and _read_summary(place) is not None
+
+
 def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a run has found, as plain values."""
     place = Path(path)

@@ -19,5 +19,6 @@ from ._tables import FindOwn as FindOwn
 from ._tables import Tables as Tables
 from ._tables import tables as tables
 from ._toml import dump_toml as dump_toml
+from ._toml import dump_value as dump_value
 from ._toml import flatten as flatten
 from ._trackers import check_trackers as check_trackers

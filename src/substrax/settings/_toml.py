@@ -30,7 +30,7 @@ def dump_toml(flat: Mapping[str, Any]) -> str:
     tables: dict[str, list[str]] = {"": []}
     for key, value in flat.items():
         table, _, name = key.rpartition(".")
-        tables.setdefault(table, []).append(f"{name} = {_value(value)}")
+        tables.setdefault(table, []).append(f"{name} = {dump_value(value)}")
     blocks = [
         "\n".join(([f"[{table}]"] if table else []) + lines)
         for table, lines in tables.items()
@@ -39,7 +39,8 @@ def dump_toml(flat: Mapping[str, Any]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _value(value: Any) -> str:
+def dump_value(value: Any) -> str:
+    """One value."""
     if value is None:
         return '"none"'
     if isinstance(value, bool):
@@ -52,5 +53,5 @@ def _value(value: Any) -> str:
         # Texts of JSON are texts of TOML, but for this sign, which is escaped there.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
+        return "[" + ", ".join(map(dump_value, value)) + "]"
     raise TypeError(f"TOML has no {type(value).__name__}.")

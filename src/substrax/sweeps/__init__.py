@@ -1,7 +1,39 @@
-"""What comparisons of many runs need: rates, tests, intervals, tables."""
+"""Many runs: plans, what does them, their statistics, intervals and tables."""
 
+from ._folder import RESULTS as RESULTS
+from ._folder import SweepArm as SweepArm
+from ._folder import SweepFolder as SweepFolder
+from ._folder import SweepRun as SweepRun
+from ._folder import is_sweep as is_sweep
+from ._folder import read_plan as read_plan
 from ._machine import machine_facts as machine_facts
 from ._machine import machine_lines as machine_lines
+from ._outcomes import ArmOutcome as ArmOutcome
+from ._outcomes import Pair as Pair
+from ._outcomes import arms_table as arms_table
+from ._outcomes import compare_arms as compare_arms
+from ._outcomes import failures_of as failures_of
+from ._outcomes import pairs_table as pairs_table
+from ._outcomes import read_arms as read_arms
+from ._outcomes import rows_of as rows_of
+from ._outcomes import summary_of as summary_of
+from ._outcomes import sweep_sentences as sweep_sentences
+from ._parquet import columns_of as columns_of
+from ._parquet import write_parquet as write_parquet
+from ._plan import SweepPlan as SweepPlan
+from ._schedule import BUSY as BUSY
+from ._schedule import DONE as DONE
+from ._schedule import FAILED as FAILED
+from ._schedule import INTERRUPTED as INTERRUPTED
+from ._schedule import Job as Job
+from ._schedule import OnExecutor as OnExecutor
+from ._schedule import Outcome as Outcome
+from ._schedule import Processes as Processes
+from ._schedule import Progress as Progress
+from ._schedule import Stop as Stop
+from ._schedule import default_jobs as default_jobs
+from ._schedule import open_executor as open_executor
+from ._schedule import run_jobs as run_jobs
 from ._seeds import SeedOutcome as SeedOutcome
 from ._seeds import read_outcomes as read_outcomes
 from ._seeds import seeds_table as seeds_table
@@ -14,6 +46,7 @@ from ._statistics import cliffs_delta as cliffs_delta
 from ._statistics import fisher as fisher
 from ._statistics import holm as holm
 from ._statistics import mann_whitney as mann_whitney
+from ._statistics import median_interval as median_interval
 from ._statistics import median_of_ratios as median_of_ratios
 from ._statistics import p_text as p_text
 from ._statistics import quartiles as quartiles
@@ -26,3 +59,4 @@ from ._tables import Table as Table
 from ._tables import cell as cell
 from ._tables import number as number
 from ._tables import seconds as seconds
+from ._worker import process_started as process_started

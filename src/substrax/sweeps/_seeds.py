@@ -59,7 +59,10 @@ class SeedOutcome:
         return "running, or killed" if self.generations else "not begun"
 
 
-_UNFINISHED = (None, StopReason.INTERRUPTED.value, StopReason.ERROR.value)
+DAMAGED = "damaged"
+"""In the place of a reason to stop: the files of the run cannot be used."""
+
+_UNFINISHED = (None, StopReason.INTERRUPTED.value, StopReason.ERROR.value, DAMAGED)
 
 
 def read_outcomes(folder: str | os.PathLike[str]) -> list[SeedOutcome]:

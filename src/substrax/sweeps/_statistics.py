@@ -234,6 +234,27 @@ def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
     return result
 
 
+def median_interval(
+    values: Sequence[float | int], resamples: int = 4999
+) -> tuple[float, float, float]:
+    """The median and the percentile bootstrap interval of it, of 95 %.
+
+    The same values give the same interval. NaN are: all three without values; the
+    interval of fewer than three, and without scipy.
+    """
+    middle = quartiles(values)[1]
+    finite = [value for value in values if math.isfinite(value)]
+    if len(finite) < len(values):
+        return middle, math.nan, math.nan
+    if len(set(values)) == 1 and len(values) >= 3:
+        return middle, middle, middle
+    median = lambda x, axis: np.median(x, axis=axis)
+    try:
+        return middle, *_interval((values,), median, resamples)
+    except ImportError:
+        return middle, math.nan, math.nan
+
+
 def ratio_of_medians(
     a: Sequence[float | int], b: Sequence[float | int], resamples: int = 4999
 ) -> Ratio:
