@@ -111,7 +111,7 @@ def expected(problem: Misbehaving, files: int = 0):
 @pytest.fixture(scope="module")
 def processes():
     """Two, for all tests: each takes seconds to start."""
-    executor = Processes(2)
+    executor = Processes(2, imports=["substrax.evolution"])
     yield executor
     pids = executor.pids
     executor.kill()
@@ -127,7 +127,7 @@ def test_deaths_hangs_and_want_of_memory_change_nothing(tmp_path, processes) -> 
         seed=3,
         generations=GENERATIONS,
         executor=processes,
-        slice_timeout=5.0,
+        slice_timeout=10.0,
     )
     same(shared, expected(problem))
 

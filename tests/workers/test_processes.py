@@ -128,3 +128,17 @@ def test_processes_end_with_their_parent(number: int) -> None:
     pids = [int(word) for word in found.stdout.split()]
     assert len(pids) == 2 or all(map(is_alive, pids))
     wait_until_gone(pids)
+
+
+def test_a_process_that_hangs_at_its_start_is_ended() -> None:
+    executor = Processes(1, imports=["tests.workers.late"])
+    try:
+        future = executor.submit(pid_and_square, 3)
+        while not executor.pids:
+            pass
+        assert not executor.is_at_work(future)
+        executor.end(future)
+        with pytest.raises(BrokenExecutor, match="SIGKILL"):
+            future.result(timeout=60)
+    finally:
+        executor.kill()

@@ -46,6 +46,7 @@ SLICE_TIMEOUT = 600.0
 _SMALL = 1 << 16
 """Bytes of a source that goes with every slice; a larger one, to those who ask."""
 _NUM_CHECKED = 3
+_WORKER = judge_slice.__module__
 
 
 def check_shared(problem: AbstractProblem) -> None:
@@ -93,7 +94,7 @@ def sharing(
     check_executor(executor)
     check_shared(problem)
     sent = written(recipe or Objects(decoder, problem))
-    crew = open_crew(executor, child_environment())
+    crew = open_crew(executor, child_environment(), [_WORKER])
     try:
         yield SharedJudge(
             crew, decoder, problem, sent, resources, timeout, keep_compiled

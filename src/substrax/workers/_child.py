@@ -1,5 +1,6 @@
 """What a process of `Processes` does: calls, one after the other."""
 
+import importlib
 import os
 import pickle
 import queue
@@ -10,7 +11,7 @@ from typing import Any
 from ._processes import receive, send
 
 
-def main() -> None:
+def main(imports: list[str]) -> None:
     """Answers calls until the pipe they come by is closed."""
     # What the work prints must not get among the answers.
     calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -20,6 +21,9 @@ def main() -> None:
     os.dup2(2, 1)
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(calls, waiting), daemon=True).start()
+    for name in imports:
+        importlib.import_module(name)
+    send(answers, b"")  # ready
     while True:
         send(answers, _answer(waiting.get()))
 

@@ -2,7 +2,7 @@
 
 import abc
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any
 
@@ -28,6 +28,10 @@ class AbstractCrew(abc.ABC):
         """A call that takes too long, or is not wanted any more: whoever is at it
         should be free for others."""
 
+    def is_waiting(self, future: Future) -> bool:
+        """Whether a call is known not to be worked on yet."""
+        return False
+
     def is_forgotten(self, future: Future) -> bool:
         """Whether nobody knows of a call any more that was asked for: it was lost on
         the way, through no fault of its own."""
@@ -38,11 +42,13 @@ class AbstractCrew(abc.ABC):
 
 
 def open_crew(
-    executor: Executor | str, environment: Mapping[str, str] | None = None
+    executor: Executor | str,
+    environment: Mapping[str, str] | None = None,
+    imports: Sequence[str] = (),
 ) -> AbstractCrew:
     """The crew of an executor, or the one that a name means; see `check_executor`.
 
-    `environment` is for processes that are started here.
+    `environment` and `imports` are for processes that are started here.
     """
     check_executor(executor)
     if isinstance(executor, Processes):
@@ -56,7 +62,7 @@ def open_crew(
         return DaskCrew(client, executor)
     named = read_name(executor)
     if named.num is not None:
-        return ProcessCrew(Processes(named.num, environment), is_ours=True)
+        return ProcessCrew(Processes(named.num, environment, imports), is_ours=True)
     from ._dask import DaskCrew
 
     assert named.address is not None
@@ -72,6 +78,9 @@ class ProcessCrew(AbstractCrew):
 
     def num_workers(self) -> int:
         return self.executor.num
+
+    def is_waiting(self, future: Future) -> bool:
+        return not self.executor.is_at_work(future)
 
     def give_up(self, future: Future) -> None:
         if not future.cancel():

@@ -17,18 +17,22 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any, NamedTuple
 
 LENGTH = struct.Struct("<Q")
 """Written before each message, on the way there and back."""
 
+_START_SECONDS = 120.0
+"""In which a process has imported what it needs, also where much else is going on."""
+
 # Before anything is imported: the paths of this process, so that whatever it can
 # import, its workers can import too.
 _START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
-    "from substrax.workers._child import main; main()"
+    "import json, sys; sys.path[:], imports = json.loads(sys.argv.pop()); "
+    "from substrax.workers._child import main; main(imports)"
 )
 
 
@@ -44,10 +48,18 @@ class Processes(Executor):
 
     - `num`: how many there are at a time.
     - `environment`: variables that they have besides those of this process.
+    - `imports`: modules that they import before their first call, so that the call is
+      not held up by it.
     """
 
-    def __init__(self, num: int, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        num: int,
+        environment: Mapping[str, str] | None = None,
+        imports: Sequence[str] = (),
+    ) -> None:
         self.num = num
+        self._imports = list(imports)
         self._environment = {**os.environ, **(environment or {})}
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -55,6 +67,7 @@ class Processes(Executor):
         self._at_work: dict[Future, subprocess.Popen] = {}
         self._unwanted: set[Future] = set()
         self._started: set[subprocess.Popen] = set()
+        self._starting: dict[subprocess.Popen, float] = {}
         self._threads = [
             threading.Thread(target=self._serve, daemon=True) for _ in range(num)
         ]
@@ -69,6 +82,16 @@ class Processes(Executor):
         future: Future[Any] = Future()
         self._calls.put(_Call(future, (fn, args, kwargs)))
         return future
+
+    def is_at_work(self, future: Future) -> bool:
+        """Whether a process has this call; one that starts has not, but for one that
+        takes longer than any start does."""
+        with self._lock:
+            process = self._at_work.get(future)
+            if process is None:
+                return False
+            began = self._starting.get(process)
+            return began is None or time.monotonic() - began > _START_SECONDS
 
     def end(self, future: Future) -> None:
         """Ends the process that is at work for this future, if there is one; the future
@@ -136,7 +159,7 @@ class Processes(Executor):
             if self._is_shut:
                 raise OSError("these processes have been ended.")
             process = subprocess.Popen(
-                [sys.executable, "-c", _START, json.dumps(sys.path)],
+                [sys.executable, "-c", _START, json.dumps([sys.path, self._imports])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=self._environment,
@@ -144,7 +167,16 @@ class Processes(Executor):
                 start_new_session=True,
             )
             self._started.add(process)
+            self._starting[process] = time.monotonic()
         return process
+
+    def _wait_until_ready(self, process: subprocess.Popen) -> None:
+        if process not in self._starting:
+            return
+        # Its first message. If it dies before, that is found out by whoever writes.
+        receive(process.stdout)
+        with self._lock:
+            self._starting.pop(process, None)
 
     def _forget(self, process: subprocess.Popen | None) -> None:
         if process is None:
@@ -156,6 +188,7 @@ class Processes(Executor):
                     pipe.close()
         with self._lock:
             self._started.discard(process)
+            self._starting.pop(process, None)
 
     def _work(self, process: subprocess.Popen, call: _Call) -> subprocess.Popen | None:
         """One call; returns the process, None if it is gone."""
@@ -170,6 +203,7 @@ class Processes(Executor):
             if self._is_shut or future in self._unwanted:
                 process.kill()
         try:
+            self._wait_until_ready(process)
             send(process.stdin, message)
             answer = receive(process.stdout)
         except OSError:

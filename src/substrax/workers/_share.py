@@ -181,7 +181,7 @@ class Share:
                 again.append(one)
         # The first ones that were given out are those that are worked on.
         for number, (future, one) in enumerate(list(pending.items())):
-            if number >= num_workers:
+            if number >= num_workers or self.crew.is_waiting(future):
                 pending[future] = one._replace(since=now)
             elif self.timeout is not None and now - one.since > self.timeout:
                 del pending[future]
