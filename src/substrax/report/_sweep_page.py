@@ -94,7 +94,8 @@ def make_sweep_page(report: SweepReport, shown: Pictures, folder: Path) -> str:
     title = report.folder.title or f"{report.folder.path.absolute().name}, {num} arms"
     (first,) = sweep_sentences(arms)
     figures = [picture(item, files) for item, files in shown]
-    overview = _notes(report) + _boxes(report) + _table(arms) + columns(figures)
+    overview = _notes(report) + _boxes(report)
+    overview += columns([_table(arms)]) + columns(figures)
     sections = [("overview", "Overview", overview)]
     if tests := _tests(report):
         sections.append(("comparisons", "Comparisons", tests))
@@ -147,9 +148,11 @@ def _table(arms: list[ArmOutcome]) -> str:
 
 
 def _named(table: Table) -> tuple[str, list[str], list[tuple[str, list[str]]]]:
-    """A table whose first column are names of rows."""
+    """A table whose first column are names of rows; intervals stand below values, or
+    it would be wider than a page."""
     corner, *head = table.columns
-    rows = [(cell(name), list(map(cell, rest))) for name, *rest in table.rows]
+    below = lambda value: cell(value).replace(" [", "\n[")
+    rows = [(cell(name), list(map(below, rest))) for name, *rest in table.rows]
     return corner, head, rows
 
 
