@@ -95,13 +95,16 @@ def _title(experiment: Experiment, directory: Path | None) -> list[str]:
     words.append(f"population {experiment.neat.population_size}")
     return [
         ", ".join([*words, f"seed {experiment.run.seed}"]),
-        _place(experiment.run.resources)
+        _place(experiment.run.resources, experiment.run.executor)
         + ("" if directory is None else f", {directory}"),
     ]
 
 
-def _place(resources: Resources) -> str:
+def _place(resources: Resources, executor: str | None = None) -> str:
     """Which engine runs, and on what."""
+    if executor is not None:
+        kind = "native" if resources.native is not None else "device"
+        return f"engine {kind}, workers {executor}"
     if resources.native is not None:
         return f"engine native, {_counted(resources.num_threads, 'thread')}"
     num = resources.devices or jax.device_count()
