@@ -74,6 +74,14 @@ def test_experiments_and_data_are_the_same_with_workers(problem: str) -> None:
     )
 
 
+def test_engine_device_is_the_same_with_workers() -> None:
+    settings = SMALL | {"method": "emr", "depth": 1, "engine": "device"}
+    alone = sx.evolve("xor", progress=False, **settings)
+    with ThreadPoolExecutor(2) as executor:
+        shared = sx.evolve("xor", progress=False, executor=executor, **settings)
+    assert timeless(alone.history) == timeless(shared.history)
+
+
 def test_a_name_is_kept_as_a_setting_and_may_change(tmp_path: Path) -> None:
     directory = tmp_path / "run"
     with ThreadPoolExecutor(2) as executor:

@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -63,8 +62,9 @@ def disturbed(
     executor = "processes:2" if cluster is None else cluster.name
     more = ["--executor", executor, "--slice_timeout", "12"]
     command = [*RUN, "--seed", f"{seed}", "--out", str(directory), *more]
-    before = _scratch()
-    process = _start(command, cluster)
+    scratch = directory.with_name(f"{directory.name}-scratch")
+    scratch.mkdir()
+    process = _start(command, cluster, scratch)
     faults = _Faults(kind, draw, cluster, process)
     ended = 0
     while True:
@@ -87,26 +87,27 @@ def disturbed(
         words = ["resume", str(directory), "--quiet", *more]
         if not (directory / "run.json").exists():  # nobody was there to begin with
             words = command
-        process = _start(words, cluster)
-    left = len(_scratch() - before) + sum(map(is_alive, faults.seen))
+        process = _start(words, cluster, scratch)
+    left = len(list(scratch.iterdir())) + sum(map(is_alive, faults.seen))
     return Outcome(digest_of(directory), faults.num, ended, left)
 
 
-def _start(words: list[str], cluster: Cluster | None = None) -> subprocess.Popen:
+def _start(
+    words: list[str], cluster: Cluster | None = None, scratch: Path | None = None
+) -> subprocess.Popen:
+    """The command line, with a folder of its own for temporary files."""
     command = [sys.executable, "-m", "substrax.cli", *words]
     if cluster is not None:
         command = cluster.hosts.command(0, command)
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    more = {} if scratch is None else {"TMPDIR": str(scratch)}
+    return subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env=os.environ | more
+    )
 
 
 def _finish(process: subprocess.Popen) -> tuple[int, str]:
     errors = process.communicate(timeout=600)[1]
     return process.returncode, errors
-
-
-def _scratch() -> set[str]:
-    folder = Path(tempfile.gettempdir())
-    return {path.name for path in folder.iterdir() if path.name.startswith("substrax")}
 
 
 class _Faults:

@@ -102,8 +102,11 @@ def _title(experiment: Experiment, directory: Path | None) -> list[str]:
 
 def _place(experiment: Experiment) -> str:
     """Which engine runs, and on what."""
-    parts = experiment.build()
+    parts, executor = experiment.build(), experiment.run.executor
     resources = engine_for(experiment.run.resources, parts.algorithm, parts.decoder)
+    if executor is not None:
+        kind = "native" if resources.native is not None else "device"
+        return f"engine {kind}, workers {executor}"
     if resources.native is not None:
         return f"engine native, {_counted(resources.num_threads, 'thread')}"
     num = resources.devices or jax.device_count()

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 LENGTH = struct.Struct("<Q")
 """Written before each message, on the way there and back."""
 
-_START_SECONDS = 120.0
+_START_SECONDS = 60.0
 """In which a process has imported what it needs, also where much else is going on."""
 
 # Before anything is imported: the paths of this process, so that whatever it can
