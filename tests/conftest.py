@@ -1,5 +1,6 @@
 """Strict JAX for every test: what passes here promotes nothing by accident."""
 
+import gc
 import hashlib
 import os
 import platform
@@ -53,6 +54,20 @@ hypothesis.settings.register_profile(
     phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
 )
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+_MAPS = Path("/proc/self/maps")
+_MOST_MAPS = 20_000
+"""Of 65,530 that Linux gives a process unless it is told otherwise."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_programs_are_let_go() -> Iterator[None]:
+    """Each program takes some maps of memory, and without them XLA crashes."""
+    yield
+    if _MAPS.exists() and _MAPS.read_bytes().count(b"\n") > _MOST_MAPS:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture

@@ -59,7 +59,11 @@ def test_a_population_is_the_same_as_its_genomes_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [EMRRule(3, weight_threshold=1.0), ESRule(2)], ids=["emr", "es"]
+    "rule",
+    [
+        pytest.param(EMRRule(3, weight_threshold=1.0), id="emr"),
+        pytest.param(ESRule(2), id="es", marks=pytest.mark.slow),
+    ],
 )
 def test_room_grows_until_it_is_enough(rule: EMRRule | ESRule) -> None:
     genomes = genomes_of(draw_cppns(4, 12))

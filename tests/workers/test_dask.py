@@ -44,7 +44,7 @@ def test_equal_calls_are_two_calls(client: Any) -> None:
     assert [future.result()[1] for future in futures] == [9, 9]
     assert crew.num_workers() == 2
     assert not crew.is_forgotten(futures[0])
-    late = crew.submit(sleep, 30.0)
+    late = crew.submit(sleep, 2.0)
     crew.give_up(late)
     assert late.cancelled()
 
