@@ -79,3 +79,9 @@ def test_one_species() -> None:
 def test_genomes_that_shrink() -> None:
     (sentence,) = diagnose(history(mean_genome_links=2.5))
     assert "genomes shrink" in sentence and "6.0" in sentence and "2.5" in sentence
+
+
+def test_a_fitness_that_is_never_a_number_is_noticed_at_once() -> None:
+    (sentence,) = diagnose(history(2, num_failed=100))
+    assert "every fitness of the last generation was NaN or infinite" in sentence
+    assert diagnose(history(2, num_failed=99)) == ()

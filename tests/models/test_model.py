@@ -8,7 +8,7 @@ import pytest
 from substrax.decoders import Direct, emr_hyperneat
 from substrax.models import Model
 from substrax.neat import genome_from_neat_python
-from substrax.network import Networks, evaluate
+from substrax.network import Networks, Stepper, evaluate
 from substrax.problems import XOR, Preparation, data_problem
 from substrax.substrate import EMRRule, Layout
 from tests.substrate.support import draw_cppns
@@ -52,6 +52,19 @@ def test_jax_gives_the_same(is_recurrent: bool) -> None:
     np.testing.assert_allclose(jax.vmap(model)(rows), expected, rtol=1e-5)
     np.testing.assert_allclose(jax.jit(jax.vmap(model))(rows), expected, rtol=1e-5)
     np.testing.assert_array_equal(model(rows), expected)
+
+
+@pytest.mark.parametrize("is_recurrent", [False, True])
+def test_a_model_steps_through_time_as_a_network_does(is_recurrent: bool) -> None:
+    model = Model(some_network(is_recurrent))
+    stepper = Stepper.of(model.network)
+    memory, state = stepper.start(batch=3), model.start(3)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        inputs = rng.normal(size=(3, model.num_inputs)).astype(np.float32)
+        memory, wanted = stepper(memory, inputs[None])
+        state, found = model.step(state, jnp.asarray(inputs))
+        np.testing.assert_allclose(found, np.asarray(wanted)[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("is_recurrent", [False, True])
@@ -138,7 +151,7 @@ def test_labels_become_outputs_and_answers() -> None:
 def test_numbers_are_scaled_back() -> None:
     y = 100 + 5 * X[:, 0]
     problem = data_problem(X, y, test_share=0)
-    assert problem.suggested == {"output_activation": "identity"}
+    assert problem.suggested["output_activation"] == "identity"
     np.testing.assert_allclose(
         problem.preparation.outputs(problem.targets)[:, 0], y, rtol=1e-12
     )

@@ -87,11 +87,41 @@ def _copies(num: int) -> Iterator["queue.Queue[Path]"]:
         for number in range(num):
             copy = Path(folder) / str(number)
             shutil.copytree(ROOT, copy, ignore=leave_out, symlinks=True)
+            (copy / _OURS_FIRST.parent).mkdir()
+            (copy / _OURS_FIRST).write_text(_LATE)
+            _check_is_imported(copy)
             compiled = ROOT / ".cache" / "jax"
             if compiled.is_dir():
                 shutil.copytree(compiled, copy / ".cache" / "jax")
             free.put(copy)
         yield free
+
+
+_OURS_FIRST = Path(".ours-first") / "sitecustomize.py"
+# What finds an editable installation comes before PYTHONPATH, and would find this
+# checkout; it is still needed for the native engine.
+_LATE = """\
+import sys
+
+late = [f for f in sys.meta_path if type(f).__name__ == "ScikitBuildRedirectingFinder"]
+sys.meta_path[:] = [f for f in sys.meta_path if f not in late] + late
+"""
+
+
+def _environment(copy: Path) -> dict[str, str]:
+    folders = (copy / "src", (copy / _OURS_FIRST).parent)
+    return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders))}
+
+
+def _check_is_imported(copy: Path) -> None:
+    """Otherwise no mutant would be noticed, or all that fail anyway."""
+    words = [sys.executable, "-B", "-c", "import substrax; print(substrax.__file__)"]
+    run = subprocess.run(
+        words, cwd=copy, env=_environment(copy), capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    if not Path(run.stdout.strip()).is_relative_to(copy):
+        raise RuntimeError(f"tests in {copy} import {run.stdout.strip()}.")
 
 
 def _noticed(copy: Path, subject: Subject, mutant: Mutant) -> str:
@@ -121,10 +151,7 @@ def _check_passes(copy: Path, test: str, is_logic: bool) -> None:
 
 
 def _failing(copy: Path, tests: tuple[str, ...], is_logic: bool) -> str:
-    environment = os.environ | {
-        "PYTHONPATH": str(copy / "src"),
-        "HYPOTHESIS_PROFILE": "mutants",
-    }
+    environment = _environment(copy) | {"HYPOTHESIS_PROFILE": "mutants"}
     if is_logic:
         environment["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
     words = ["-m", "pytest", "-x", "-q", "-m", "not slow", "--no-header"]

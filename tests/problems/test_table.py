@@ -7,6 +7,7 @@ import pytest
 import substrax as sx
 from substrax.cli import main
 from substrax.config import load_experiment
+from substrax.front._experiment import as_experiment
 from substrax.problems import Table
 
 ROWS = """size,colour,weight,kind
@@ -45,7 +46,7 @@ def test_texts_become_columns_of_labels_and_answers_become_classes(csv):
 def test_numbers_are_predicted_as_numbers(csv):
     problem = Table(csv, "size", test_share=0.0)
     assert problem.preparation.classes is None
-    assert problem.suggested == {"output_activation": "identity"}
+    assert problem.suggested["output_activation"] == "identity"
     _, targets = problem.samples()
     np.testing.assert_allclose(targets.std(), 1.0)
     back = problem.preparation.outputs(targets)
@@ -180,6 +181,32 @@ def test_a_column_of_names_is_no_column_of_labels():
     X = [[f"name {k}"] for k in range(60)]
     with pytest.raises(ValueError, match="column 0 of X holds 60 different texts"):
         sx.data_problem(X, [0, 1] * 30)
+
+
+def test_a_column_of_numbers_with_a_text_among_them_is_no_column_of_labels():
+    X = [[str(k), "a"] for k in range(9)] + [["?", "b"]]
+    y = np.arange(10) % 2
+    with pytest.raises(ValueError, match=r"column 0 are numbers, .* row 9 .* '\?'"):
+        sx.data_problem(X, y)
+    X[3][0] = "none"
+    assert sx.data_problem([["x", *row[1:]] for row in X], y).num_inputs == 4
+
+
+def test_answers_that_are_numbers_are_not_bounded_by_an_activation():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    problem = sx.data_problem(X, X[:, 0] * 10)
+    for method, name in (("neat", "neat"), ("emr", "method")):
+        values = as_experiment(problem, None, None, method, {}).values
+        assert values[f"{name}.output_activation"] == "identity"
+    values = as_experiment(problem, None, None, "neat", {}).values
+    assert values["neat.mutation.mutate_output_activation"] is False
+    labels = sx.data_problem(X, X[:, 0] > 0)
+    values = as_experiment(labels, None, None, "neat", {}).values
+    assert values["neat.mutation.mutate_output_activation"] is True
+    own = {"output_activation": "tanh", "mutate_output_activation": True}
+    values = as_experiment(problem, None, None, "neat", own).values
+    assert values["neat.output_activation"] == "tanh"
+    assert values["neat.mutation.mutate_output_activation"] is True
 
 
 def test_labels_of_a_test_may_be_shorter_texts():

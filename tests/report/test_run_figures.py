@@ -36,7 +36,11 @@ DRAWN = {
         "fitness", "growth", "species",
     },
 }  # fmt: skip
-FIGURES = sorted(name for name in vars(report) if name.startswith("plot_"))
+FIGURES = sorted(
+    name
+    for name in vars(report)
+    if name.startswith("plot_") and name != "plot_sweep"  # of many runs
+)
 
 
 def evolve(method: str, **settings: Any) -> sx.Run:
@@ -72,6 +76,11 @@ def test_a_run_is_enough_or_a_sentence_says_what_to_use(runs, method, name):
     else:
         with pytest.raises(ValueError, match=r"Use plot_(genome|substrate)"):
             plot(runs[method])
+
+
+def test_a_run_is_no_sweep(runs):
+    with pytest.raises(ValueError, match="Use plot_fitness for a run"):
+        report.plot_sweep(runs["emr"])
 
 
 def test_a_run_gives_what_its_parts_give(runs):

@@ -341,10 +341,12 @@ def missing_extras() -> list[str]:
     found = []
     if lacks("matplotlib"):
         found.append("no page and no figures are written: matplotlib is missing")
-    if lacks("scipy") or lacks("statsmodels"):
+    missing = [name for name in ("scipy", "statsmodels") if lacks(name)]
+    if missing:
+        intervals = ", and medians have no intervals" if lacks("scipy") else ""
         found.append(
-            "arms are not compared, and medians have no intervals: scipy or "
-            "statsmodels is missing"
+            f"arms are not compared{intervals}: {' and '.join(missing)} "
+            f"{'is' if len(missing) == 1 else 'are'} missing"
         )
     if lacks("pyarrow"):
         found.append(f"{RESULTS} is not written: pyarrow is missing")

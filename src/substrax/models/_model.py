@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from .._resources import Resources
@@ -124,6 +125,19 @@ class Model:
             outputs = evaluate(self.network, inputs, resources=resources)[0]
         outputs = self.preparation.outputs(outputs)
         return outputs[0] if is_single else outputs
+
+    def start(self, num: int = 1) -> jax.Array:
+        """What `num` environments begin with in a control task: the memory of a network
+        with cycles. A fitness written in JAX takes a model as it takes a network."""
+        return self._function.start(num)
+
+    def step(self, state: jax.Array, inputs: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The next memory, and outputs for inputs (environments, inputs) of JAX."""
+        if self.preparation.categories is not None:
+            raise ValueError("this model takes columns of labels; call it with rows.")
+        rows = self.preparation.inputs(jnp.asarray(inputs, self.network.dtype))
+        state, outputs = self._function.step(state, rows)
+        return state, self.preparation.outputs(outputs)
 
     def predict(self, X: Any) -> np.ndarray:
         """What it answers: labels if it was evolved for classes, numbers otherwise."""

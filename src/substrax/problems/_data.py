@@ -105,9 +105,16 @@ def data_problem(
             )
         X_test = _numbers("X_test", test, categories, features)
         y_test = _targets("y_test", _answers("y_test", y_test), preparation)
-    activation = "sigmoid" if is_classification else "identity"
+    suggested: dict[str, object] = {"output_activation": "sigmoid"}
+    if not is_classification:
+        # Answers may be any number, so no function may bound them.
+        suggested = {
+            "output_activation": "identity",
+            "neat.output_activation": "identity",
+            "neat.mutation.mutate_output_activation": False,
+        }
     defaults = {
-        "suggested": {"output_activation": activation},
+        "suggested": suggested,
         "name": "data",
         "target": float("inf"),
     }
@@ -234,6 +241,7 @@ def _categories(
                     f"X[{row}, {called}] is missing. Fill in or drop missing values "
                     "first."
                 ) from None
+            _check_no_numbers(called, column)
             # Sorted: what an input stands for does not depend on the order of rows.
             labels = np.unique(column.astype(str))
             if len(labels) > _MAX_LABELS:
@@ -244,6 +252,27 @@ def _categories(
                 ) from None
             found.append(tuple(labels.tolist()))
     return tuple(found) if any(found) else None
+
+
+def _check_no_numbers(called: object, column: np.ndarray) -> None:
+    """Refuses numbers among which some are none: they would become labels, unasked."""
+    is_number = np.array([_is_number(value) for value in column])
+    if 2 * is_number.sum() <= len(column):
+        return
+    row = int(np.flatnonzero(~is_number)[0])
+    raise ValueError(
+        f"most values of column {called} are numbers, but that of row {row} (counted "
+        f"from 0) is {shown(str(column[row]))}. Correct it; or leave it empty, if it "
+        "is missing; or leave out the column."
+    )
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _numbers(

@@ -44,6 +44,15 @@ def fitted(name: str, max_lines: int, width: int = _WIDTH) -> str:
     return plain("\n".join(short))
 
 
+def shortened(name: str, most: int) -> str:
+    """On one line; of a long one the middle is left out, as names of arms differ at
+    their ends."""
+    if len(name) > most:
+        tail = most // 2
+        name = name[: most - tail - 1] + _MORE + name[-tail:]
+    return plain(name)
+
+
 def plain(text: str) -> str:
     """A text for Matplotlib, which takes what stands between dollars for a formula,
     and whose files cannot hold signs that are not printed."""

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._types import brief
 from ..sweeps import median_interval, rate
 from ._fitness_range import lowest_shown
-from ._names import fitted
+from ._names import fitted, shortened
 from ._seed_curves import quartiles_of
 from ._style import COLUMN, GREEN, INK, PAGE, PALE, new_figure, style
 from ._sweep import ArmCurves, SweepReport, stacked
@@ -27,9 +28,7 @@ _COLUMNS = 4
 _LABEL_LETTERS = 34
 
 
-def plot_sweep(
-    sweep: "SweepReport | str | os.PathLike[str]", problem: str | None = None
-) -> "Figure":
+def plot_sweep(sweep: object, problem: str | None = None) -> "Figure":
     """The best fitness so far over the generations: for each arm the median of its
     runs, and the range between the quartiles. A run that has ended keeps its last
     value. More than seven arms have a panel each.
@@ -39,6 +38,11 @@ def plot_sweep(
     - `sweep`: the folder of a sweep.
     - `problem`: whose arms, if there are several; left out, those of the first.
     """
+    if not isinstance(sweep, SweepReport | str | os.PathLike):
+        raise ValueError(
+            f"plot_sweep draws the folder of a sweep, not {brief(repr(sweep), 60)}. "
+            "Use plot_fitness for a run."
+        )
     report = sweep if isinstance(sweep, SweepReport) else SweepReport.read(sweep)
     groups = report.groups
     if problem is not None and problem not in groups:
@@ -59,7 +63,7 @@ def plot_arm_curves(arms: Sequence[ArmCurves]) -> "Figure":
         figure, axes = _with_legend(arms)
         bands = _bands(arms)
         for k, (arm, band) in enumerate(zip(arms, bands, strict=True)):
-            _draw_band(axes, band, ARM_COLOURS[k], fitted(arm.label, 1, _LABEL_LETTERS))
+            _draw_band(axes, band, ARM_COLOURS[k], shortened(arm.label, _LABEL_LETTERS))
         _frame(axes, arms, bands)
         axes.set_xlabel("generation")
         axes.set_ylabel("best fitness so far")
@@ -70,7 +74,7 @@ def plot_arm_curves(arms: Sequence[ArmCurves]) -> "Figure":
 def _with_legend(arms: Sequence[ArmCurves]) -> "tuple[Figure, Axes]":
     """Room for a panel, and the names of arms above it or, of many, beside it."""
     is_beside = len(arms) > 2
-    longest = max(len(fitted(arm.label, 1, _LABEL_LETTERS)) for arm in arms)
+    longest = max(len(shortened(arm.label, _LABEL_LETTERS)) for arm in arms)
     width = COLUMN + (0.4 + 0.062 * longest if is_beside else 0.0)
     figure = new_figure(min(width, PAGE), 2.3)
     return figure, figure.subplots()
@@ -211,7 +215,7 @@ def plot_outcomes(arms: Sequence[ArmCurves]) -> "Figure | None":
                 if whole and high - low < 2:  # all alike
                     axes.set_xlim(low - 1, high + 1)
         panels[0].set_yticks(places)
-        panels[0].set_yticklabels([fitted(a.label, 1, _LABEL_LETTERS) for a in shown])
+        panels[0].set_yticklabels([shortened(a.label, _LABEL_LETTERS) for a in shown])
         panels[0].set_ylim(len(shown) - 0.5, -0.5)  # the first on top
         return figure
 
@@ -264,7 +268,7 @@ def plot_solved(arms: Sequence[ArmCurves]) -> "Figure | None":
             num = len(arm.outcome.finished)
             x = [0, *when, end]
             y = [100 * k / num for k in (*range(len(when) + 1), len(when))]
-            label = fitted(arm.label, 1, _LABEL_LETTERS)
+            label = shortened(arm.label, _LABEL_LETTERS)
             axes.step(x, y, where="post", color=_colour_of(arm, arms), label=label)
         axes.set_xlim(0, max(end, 1))
         axes.set_ylim(-3, 103)

@@ -24,7 +24,7 @@ def diagnose(
     """
     if not history:
         return ()
-    found = [*_networks(history, method)]
+    found = [*_failures(history), *_networks(history, method)]
     recent = history[-WINDOW:]
     if len(recent) < WINDOW:
         return tuple(found)
@@ -36,6 +36,19 @@ def diagnose(
         found += _species(recent)
         found += _genomes(history)
     return tuple(found)
+
+
+def _failures(history: Sequence[GenerationRecord]) -> list[str]:
+    """Evaluations that gave no number."""
+    last = history[-1]
+    total = sum(s["size"] for s in last.species_size)
+    if not total or last.num_failed < total:
+        return []
+    return [
+        "every fitness of the last generation was NaN or infinite, so there is nothing "
+        "to select. Look for a division, a logarithm or a root in the fitness that has "
+        "no answer."
+    ]
 
 
 def _networks(history: Sequence[GenerationRecord], method: str | None) -> list[str]:

@@ -53,9 +53,11 @@ def resolve(
     if suggested is None:
         suggested = tables().suggested_by(names[0], find_own)
     for name, value in suggested.items():
-        method, _, key = name.rpartition(".")
-        if method in ("", names[1]) and f"method.{key}" in known:
-            values[f"method.{key}"] = value
+        method, key = name.split(".", 1) if "." in name else ("", name)
+        # Plain NEAT has settings of genomes, which are its networks.
+        for full in (f"method.{key}", f"neat.{key}" if method == "neat" else ""):
+            if method in ("", names[1]) and full in known:
+                values[full] = value
     special: dict[str, Any] = {}
     for key, value in given.items():
         if key in NAMES or key == "description":
