@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
@@ -97,12 +98,20 @@ def new_folder(path: Path) -> Path:
             folder = path.with_name(f"{path.name}-{number}")
 
 
-def remove_temporaries(folder: Path, names: re.Pattern[str]) -> None:
-    """What a process that was killed while it wrote files of these names has left."""
+def remove_temporaries(
+    folder: Path, names: re.Pattern[str], least_age: float = 0.0
+) -> None:
+    """What a process that was killed while it wrote files of these names has left.
+
+    Where other processes may be writing, `least_age` leaves them so many seconds.
+    """
     for path in folder.glob("*" + TEMPORARY):
         is_file = path.is_file() and not path.is_symlink()
-        if is_file and is_temporary_of(path.name, names):
-            path.unlink(missing_ok=True)
+        if not is_file or not is_temporary_of(path.name, names):
+            continue
+        with contextlib.suppress(FileNotFoundError):  # just renamed, or removed
+            if not least_age or time.time() - path.stat().st_mtime >= least_age:
+                path.unlink(missing_ok=True)
 
 
 def is_temporary_of(name: str, names: re.Pattern[str]) -> bool:

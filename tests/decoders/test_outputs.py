@@ -131,7 +131,10 @@ def test_biases_are_what_the_cppn_says_of_nodes_and_the_origin(
         np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", DECODERS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if n == "es" else []) for n in DECODERS],
+)
 def test_the_engines_agree_on_biases(name: str) -> None:
     genomes = genomes_of(draw_cppns(7, 5, leo=True, bias=True), ORDERS[1])
     decoder = make(name, ORDERS[1])

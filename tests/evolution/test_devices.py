@@ -103,6 +103,7 @@ def test_several_processes_resume_a_run_whose_genomes_have_grown(
     assert finish(both) == {wanted}
 
 
+@pytest.mark.slow
 def test_an_error_of_one_process_ends_the_others(tmp_path: Path) -> None:
     """Of a callback, which only the first one has; and at the start, of a directory."""
     first, second = in_processes(tmp_path / "run", 2, "--raise-after", "1")

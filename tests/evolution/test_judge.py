@@ -93,7 +93,9 @@ def genomes_for(decoder: AbstractDecoder):
     return neat.ask(state)
 
 
-SLOW = ("xor, emr full", "xor, es", "arrays, neat", "maze, emr")
+SLOW = (
+    "xor, emr full", "xor, es", "arrays, neat", "maze, emr", "retina, hyperneat",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ def test_experiments_and_data_are_the_same_with_workers(problem: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_engine_device_is_the_same_with_workers() -> None:
     settings = SMALL | {"method": "emr", "depth": 1, "engine": "device"}
     alone = sx.evolve("xor", progress=False, **settings)

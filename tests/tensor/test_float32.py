@@ -60,7 +60,7 @@ def links(networks: Networks) -> list[frozenset]:
     return found
 
 
-SLOW = ("emr, band, weight", "emr, full")
+SLOW = ("emr, band, weight", "emr, full", "es")
 
 
 @pytest.mark.parametrize(

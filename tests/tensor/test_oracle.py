@@ -153,7 +153,17 @@ CASES: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+SLOW = ("es frontier, leo", "es, on cells, rounds")
+"""They take long to compile."""
+
+
+def marked(names):
+    return [
+        pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in names
+    ]
+
+
+@pytest.mark.parametrize("name", marked(CASES))
 @given(seed=SEEDS)
 @settings(max_examples=3)
 def test_networks_are_those_of_the_oracle(name: str, seed: int) -> None:
@@ -169,7 +179,7 @@ def test_networks_are_those_of_the_oracle(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["emr frontier", "es frontier, leo", "emr little room"]
+    "name", marked(["emr frontier", "es frontier, leo", "emr little room"])
 )
 def test_what_exceeds_the_room_is_told(name: str) -> None:
     """Of many CPPNs, some do and some do not: the flag is neither always nor never."""

@@ -89,6 +89,7 @@ def in_processes(num: int) -> list[str]:
             one.kill()
 
 
+@pytest.mark.slow
 def test_devices_and_processes_give_the_same_bits():
     on_devices = answers(start("1", "8", devices=8))
     assert len(on_devices) == 2

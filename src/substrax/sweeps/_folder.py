@@ -27,6 +27,8 @@ RESULTS = "results.parquet"
 _FORMAT, _VERSION = "substrax-sweep", 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 _TEMPORARY_OF = re.compile("|".join(map(re.escape, (PLAN, SWEEP, RESULTS))))
+_ABANDONED = 60.0
+"""Seconds after which nobody is writing a file any more: processes share a folder."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +74,7 @@ class SweepFolder:
         check_folder(self.path, plan_text)
         refuse_links(self.path / name for name in (PLAN, SWEEP, RUNS, RESULTS))
         (self.path / RUNS).mkdir(parents=True, exist_ok=True)
-        remove_temporaries(self.path, _TEMPORARY_OF)
+        remove_temporaries(self.path, _TEMPORARY_OF, _ABANDONED)
         for name, text in ((SWEEP, self._text()), (PLAN, plan_text)):
             file = self.path / name
             if not file.exists() or file.read_bytes() != text.encode():
