@@ -19,7 +19,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-v
 PYTEST_WORKERS ?= 2
 PYTEST_ARGS    ?=
 # loadfile: tests of one file share a worker, and what it has compiled
-PYTEST_FLAGS    = -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
+PYTEST_FLAGS    = -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 .PHONY: help demo test test-native test-slow fuzz mutants lint format settings docs bench clean
 
@@ -90,7 +90,7 @@ format: $(STAMP)-checks
 # Numbers are tested as users get them. Where evolution's logic is tested, compiling it
 # takes most of the time: hence less optimisation there. The longest files come first. (test_doors.py compares bits:
 # without optimisation XLA adds up in another way.)
-LOGIC_TESTS := tests/test_examples.py tests/test_notebooks.py tests/neat tests/tensor tests/workers tests/decoders/test_on_device.py tests/evolution tests/front tests/report tests/paper tests/sweeps tests/settings tests/trackers \
+LOGIC_TESTS := tests/test_examples.py tests/test_notebooks.py tests/evolution/test_devices.py tests/neat tests/tensor tests/workers tests/decoders/test_on_device.py tests/evolution tests/front tests/report tests/paper tests/sweeps tests/settings tests/trackers \
     $(filter-out %/test_doors.py,$(wildcard tests/problems/test_*.py)) tests/test_cli.py tests/test_benchmarks.py tests/test_cli_run.py tests/test_cli_sweep.py tests/test_sweep_kills.py tests/test_sweep_dask.py
 
 test: lint test-native

@@ -185,13 +185,18 @@ def by_samples(quick: bool, sheet: Sheet, genomes) -> None:
     some, _ = filled(decoder, decoder.first_capacity(), genomes)
     num = some.node_id.shape[0]
     networks = jax.jit(jax.vmap(lambda genome: decoder.trace(genome).network))(some)
+    ranks = np.where(np.asarray(networks.is_node), np.asarray(networks.rank), -1)
+    num_rounds = max(np.unique(row).size for row in ranks)
     rng = np.random.default_rng(0)
     for num_samples in (4, 1024) if quick else (4, 64, 1024, 16384):
         samples = rng.uniform(-1, 1, (num_samples, len(LAYOUT.inputs)))
         inputs = jnp.asarray(samples, jnp.float32)
         ours, theirs = (
             jax.jit(functools.partial(of_all, fn, inputs))
-            for fn in (lambda network, x: network(x), by_products)
+            for fn in (
+                lambda network, x: network(x),
+                functools.partial(by_products, num_rounds),
+            )
         )
         seconds = [
             best_seconds(lambda run=run: run(networks).block_until_ready())
@@ -206,16 +211,15 @@ def of_all(fn, inputs: jax.Array, networks) -> jax.Array:
     return jax.lax.map(lambda network: fn(network, inputs), networks)
 
 
-def by_products(network, inputs: jax.Array) -> jax.Array:
-    """A network without cycles, of two layers of links: inputs to hidden nodes, which
-    may have links among them, to outputs. Its nodes settle in as many rounds as the
-    longest way is long; four are enough for these."""
+def by_products(num_rounds: int, network, inputs: jax.Array) -> jax.Array:
+    """A network without cycles, whose nodes settle in as many rounds as the longest way
+    through any of the networks is long."""
     num = network.num_inputs
     held = inputs.T
     rest = jnp.zeros((network.bias.shape[0] - num, inputs.shape[0]), inputs.dtype)
     values = jnp.concatenate([held, rest])
     weight = network.weight[:, num:].T
-    for _ in range(4):
+    for _ in range(num_rounds):
         sums = weight @ values + network.bias[num:, None]
         new = network._activate(sums, network.activation[num:])
         values = jnp.concatenate([held, new])

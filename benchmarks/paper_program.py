@@ -9,6 +9,7 @@ where another TensorNEAT is found, it is given them.
 import contextlib
 import importlib
 import importlib.util
+import inspect
 import io
 import os
 import statistics
@@ -94,6 +95,6 @@ def _program() -> Any:
     def quiet(*args: Any, verbose: bool | None = None, **settings: Any) -> Any:
         return original(*args, **settings)
 
-    if "verbose" not in original.__init__.__code__.co_varnames:
+    if "verbose" not in inspect.signature(original).parameters:
         algorithm.NEAT = quiet
     return importlib.import_module("emr_hyperneat").EMRHyperNEAT()

@@ -361,6 +361,7 @@ def test_room_for_genomes_may_change_within_a_run(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_functions_of_one_s_own_have_nodes_with_biases():
     """Without biases XOR of two inputs has no solution: networks are odd functions."""
     sizes = {"inputs": 2, "outputs": 1}

@@ -67,7 +67,14 @@ def population(decoder: AbstractDecoder, generations: int = 8):
     return neat.ask(state)
 
 
-@pytest.fixture(scope="module", params=DECODERS)
+@pytest.fixture(
+    scope="module",
+    params=[
+        # (takes long to compile)
+        pytest.param(n, marks=[pytest.mark.slow] if n == "es" else [])
+        for n in DECODERS
+    ],
+)
 def case(request):
     decoder = DECODERS[request.param]
     return decoder, population(decoder)

@@ -27,6 +27,8 @@ _BLOCK_BYTES, _BLOCK = 1 << 28, 32
 _DEVICE_SHARE, _DEVICE_BLOCK = 8, 64
 """The part of a device's own memory that they may take, and how many they are: they
 ask some hundred thousand questions at once, and the last block is filled up."""
+_FEW = 8
+"""How many are taken again side by side, with more room: mostly there are few."""
 _KEPT_BYTES = 5
 """What each pair of nodes takes in a network that is brought to the host."""
 _GROWTH = 4
@@ -189,7 +191,8 @@ def _block(
             "smaller than the device's memory, lower depth, raise "
             "variance_threshold, or use engine native."
         )
-    return _block_size(of_one, device_memory())
+    size = _block_size(of_one, device_memory())
+    return size if capacity == decoder.first_capacity() else min(size, _FEW)
 
 
 def _block_size(of_one: int, of_device: int | None) -> int:
