@@ -11,6 +11,7 @@ from unittest import mock
 import pytest
 from safetensors.numpy import load_file
 
+import substrax as sx
 from substrax import Resources
 from substrax.config import load_experiment
 from substrax.evolution import RunDirectory
@@ -152,9 +153,14 @@ def test_a_run_tells_its_engine_and_a_change_of_it(
     assert facts["engine_changes"] == [2]
 
 
-def test_devices_that_are_not_there_and_engines_that_have_none_are_refused() -> None:
+def test_devices_that_are_not_there_and_engines_that_have_none_are_refused(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(ValueError, match=r"devices is 5000, but JAX has \d+ here"):
         load_experiment("xor").with_settings({"devices": 5000}).evolve()
+    with pytest.raises(ValueError, match=r"devices is 5000, but JAX has \d+ here"):
+        sx.evolve("xor", devices=5000, directory=tmp_path / "run", progress=False)
+    assert not (tmp_path / "run").exists()
     with pytest.raises(ValueError, match="devices are for engine device"):
         Resources(engine="native", devices=2)
     for wrong in (0, -3, True):

@@ -41,6 +41,7 @@ from ..settings import (
     flatten,
     resolve,
 )
+from ..tensor import population_mesh
 from ..workers import check_executor
 from ._build import build_config, build_neat, genome_activations
 from ._own import ARRAYS, absolute, named, own_problem, suggestions
@@ -233,6 +234,8 @@ class Experiment:
         the one it is to be run with, if that is not the one of its settings."""
         _section_errors("run", check_limits, self.run.limits)
         _section_errors("run", lambda: check_timeout(self.run.slice_timeout))
+        if self.run.devices is not None:  # are there so many?
+            _section_errors("run", lambda: population_mesh(self.run.devices))
         executor = self.run.executor if executor is None else executor
         _section_errors("run", lambda: check_executor(executor))
         if executor is not None:
