@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+import substrax as sx
 import substrax._memory as memory_module
 from substrax.cli import main
 from substrax.evolution import TIMES, RunDirectory, StopReason
@@ -51,6 +52,42 @@ def test_without_a_generation_there_is_no_report_and_no_error(tmp_path, capsys):
     assert main([*words, "--quiet", "--out", str(tmp_path / "run")]) == 0
     assert "no generation was finished" in capsys.readouterr().err
     assert not (tmp_path / "run" / "report").exists()
+
+
+def test_quiet_json_is_the_result_alone(tmp_path, capsys):
+    words = ["run", "xor", *SMALL, "--generations", "1", "--out", str(tmp_path / "a")]
+    assert main([*words, "--quiet", "--json"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line)["result"]["generations"] == 1
+
+
+def test_a_flag_without_its_value(capsys):
+    assert main(["run", "xor", "--generations"]) == 2
+    assert "Was its value left out?" in capsys.readouterr().err
+
+
+def test_a_checkpoint_is_no_model(ran):
+    place = next((ran / "checkpoints").glob("*.json"))
+    with pytest.raises(ValueError, match=f"the directory of a run: {ran}"):
+        sx.load(place)
+
+
+def test_a_directory_in_use_says_how_to_go_on_in_python(ran):
+    with pytest.raises(ValueError, match=r"substrax\.resume\('"):
+        sx.evolve("xor", generations=1, directory=ran)
+
+
+def test_ctrl_c_in_python_says_how_to_go_on(tmp_path):
+    def interrupt(generation):
+        raise KeyboardInterrupt
+
+    for directory, word in ((tmp_path / "a", "substrax.resume("), (None, "directory=")):
+        with pytest.raises(KeyboardInterrupt) as caught:
+            sx.evolve(
+                "xor", depth=2, population=16, callbacks=[interrupt],
+                directory=directory,
+            )  # fmt: skip
+        assert word in caught.value.__notes__[0]
 
 
 def test_quiet_prints_nothing(ran, capsys):

@@ -143,7 +143,7 @@ def test_single_runs_are_ordinary_runs(folder: Path, capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["nowhere.toml"], "cannot read nowhere.toml"),
+        (["nowhere.toml"], "there is no plan nowhere.toml"),
         (["."], "holds no sweep"),
         (["plan.toml", "--shard", "3/2"], "from 1 on"),
         (["plan.toml", "--jobs", "0"], "--jobs is 0"),
@@ -241,3 +241,9 @@ def test_an_interrupted_sweep_saves_and_says_how_to_go_on(tmp_path, number):
 
 def test_contents_tell_runs_apart(made: Path):
     assert len({str(value[0]) for value in contents(made).values()}) == 4
+
+
+def test_a_missing_plan_says_what_a_plan_is(tmp_path, capsys):
+    assert main(["sweep", str(tmp_path / "nope.toml")]) == 2
+    said = capsys.readouterr().err
+    assert "there is no plan" in said and "[grid]" in said

@@ -65,6 +65,11 @@ def num_required(fn: Callable[..., Any]) -> int:
     return sum(p.kind in POSITIONAL and p.default is p.empty for p in parameters)
 
 
+def counted(num: int, what: str) -> str:
+    """`1 link`, `2 links`."""
+    return f"{num:,} {what}{'' if num == 1 else 's'}"
+
+
 def round_up(number: int, least: int) -> int:
     """The next power of two: sizes that are few, so that little is compiled."""
     return max(least, 1 << max(0, number - 1).bit_length())

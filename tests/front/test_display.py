@@ -1,15 +1,17 @@
 """What is seen while a run goes on."""
 
+import itertools
 import sys
 import threading
 import time
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 
 import substrax as sx
-from substrax.evolution import _compile_clock
+from substrax.evolution import Generation, GenerationRecord, _compile_clock
 from substrax.front import _display, make_display
 
 COMPILES = "The first generation compiles"
@@ -119,3 +121,42 @@ def test_the_clock_counts_what_is_still_being_compiled():
 @pytest.mark.parametrize("value", [-0.0, -0.00001])
 def test_nothing_is_minus_nothing(value):
     assert _display._number(value) == "0.0000"
+
+
+def lines_of(records, monkeypatch, capsys) -> list[int]:
+    """The generations that plain lines show; each takes a second."""
+    now = SimpleNamespace(seconds=0.0)
+    monkeypatch.setattr(_display.time, "monotonic", lambda: now.seconds)
+    lines = _display._PlainLines(experiment(), None)
+    for number, best in enumerate(records):
+        now.seconds += 1.0
+        record = mock.Mock(
+            spec=GenerationRecord,
+            generation=number,
+            best_ever=best,
+            best_fitness=best,
+            mean_fitness=best,
+            num_species=1,
+            mean_hidden=0.0,
+            mean_network_links=1.0,
+            num_cached=0,
+            seconds=1.0,
+            compile_seconds=0.0,
+        )
+        lines.update(mock.Mock(spec=Generation, record=record))
+    shown = capsys.readouterr().out.splitlines()[1:]
+    return [int(line.split()[0]) for line in shown]
+
+
+def test_lines_become_rarer(monkeypatch, capsys):
+    improving = [0.1 * i for i in range(1000)]
+    shown = lines_of(improving, monkeypatch, capsys)
+    assert shown[:100] == list(range(100))
+    assert shown[100:] == list(range(100, 1000, 10))
+
+
+def test_what_stands_still_has_a_line_now_and_then(monkeypatch, capsys):
+    shown = lines_of([0.5] * 3000, monkeypatch, capsys)
+    assert shown[:4] == [0, 10, 20, 30]
+    assert len(shown) < 150
+    assert max(b - a for a, b in itertools.pairwise(shown)) <= 61

@@ -128,6 +128,7 @@ def test_a_method_that_nobody_knows_is_refused():
     ("problem", "settings", "said"),
     [
         (own.fitness, {}, "how many inputs and outputs"),
+        (own.fitness, {"inputs": 0, "outputs": 1}, "inputs must be at least 1, not 0"),
         (XOR(), {"inputs": 3}, "follows from the problem"),
         (3, {}, "a fitness function, data"),
         ("xxor", {}, "did you mean 'xor'"),

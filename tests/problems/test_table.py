@@ -8,7 +8,7 @@ import substrax as sx
 from substrax.cli import main
 from substrax.config import load_experiment
 from substrax.front._experiment import as_experiment
-from substrax.problems import Table
+from substrax.problems import Table, data_in_words
 
 ROWS = """size,colour,weight,kind
 1.0,red,10,apple
@@ -216,3 +216,36 @@ def test_labels_of_a_test_may_be_shorter_texts():
     assert problem.test_targets is not None
     np.testing.assert_array_equal(problem.test_targets, 0.0)
     assert problem.preparation.classes == ("cat", "category")
+
+
+def test_it_is_said_how_a_table_was_understood(csv, tmp_path):
+    assert data_in_words(Table(csv, test_share=0.2)) == (
+        "10 rows, of them 2 held back as a test, 3 columns; 'kind' as labels: "
+        "'apple', 'pear'"
+    )
+    words = data_in_words(Table(csv, "size"))
+    assert words is not None and words.startswith("10 rows, none held back, 3 columns;")
+    assert words.endswith("'size' as a number, mean 1.78, deviation 0.593")
+    more = tmp_path / "more.csv"
+    more.write_text("a,n\n" + "".join(f"{i},{i % 9}\n" for i in range(30)) + "4,\n")
+    words = data_in_words(Table(str(more), missing="drop"))
+    assert words is not None
+    assert "1 left out, as a value is missing, 1 column;" in words
+    assert words.endswith("labels: 0, 1, 2, 3, 4, 5 and 3 more")
+    assert data_in_words(sx.load_experiment("xor").problem) is None
+
+
+def test_a_run_of_a_table_is_named_after_its_file(csv, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["run", "table", "--path", "fruit.csv", "--method", "neat"]
+    assert main([*words, "--population", "20", "--generations", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "10 rows, none held back, 3 columns; 'kind' as labels" in out
+    assert (tmp_path / "runs" / "fruit-seed0" / "run.json").exists()
+
+
+def test_a_table_is_no_experiment_but_near_to_one(csv, capsys):
+    assert main(["run", csv]) == 2
+    assert f"substrax run table --path {csv}" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"evolve\('table', path="):
+        sx.evolve(csv)

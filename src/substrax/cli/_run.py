@@ -27,7 +27,10 @@ def _free_directory(experiment: Experiment) -> Path:
 
 def _short_name(experiment: Experiment) -> str:
     """For directories: `retina`, `mine` of mine.toml, `mine-fitness` of
-    mine.py:fitness."""
+    mine.py:fitness, `iris` of the table iris.csv."""
+    table = experiment.values.get("problem.path")
+    if experiment.name == "table" and table:
+        return Path(table).stem
     place, _, attribute = Path(experiment.name).name.rpartition(":")
     return f"{Path(place).stem}-{attribute}" if place else Path(attribute).stem
 
@@ -115,7 +118,7 @@ def go(
         raise
     except KeyboardInterrupt:
         interruption.exit()
-    if not arguments.quiet:
+    if arguments.json or not arguments.quiet:
         _tell(directory, result, arguments, folder)
     if arguments.report and not directory.metrics():
         print("substrax: no report: no generation was finished.", file=sys.stderr)

@@ -5,6 +5,7 @@ import json
 import math
 from pathlib import Path
 
+from .._types import counted
 from ..runs import (
     FACTS,
     StopReason,
@@ -57,7 +58,7 @@ def tell_seeds(folder: Path, *, is_json: bool) -> None:
 def _title(folder: Path) -> str:
     """What the runs in a folder are about, as the first that has begun says."""
     places = read_seeds(folder) or {}
-    num = f"{len(places)} seed{'' if len(places) == 1 else 's'}"
+    num = counted(len(places), "seed")
     for path in places.values():
         if (path / FACTS).is_file():
             facts = summary(path)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .._extra import require_extra
+from .._types import counted
 from ..sweeps import (
     ArmOutcome,
     Stop,
@@ -113,7 +114,7 @@ def _go(prepared: Any, text: str, shard: tuple[int, int] | None, arguments: Any)
     if not arguments.quiet and not arguments.json:
         num = len(folder.arms)
         print(
-            f"{folder.title or folder.path.name}: {num} arm{'' if num == 1 else 's'}, "
+            f"{folder.title or folder.path.name}: {counted(num, 'arm')}, "
             f"{folder.num_runs} runs, in {folder.path}"
             + ("" if shard is None else f"; share {shard[0]} of {shard[1]}"),
             flush=True,
@@ -159,8 +160,7 @@ def _go(prepared: Any, text: str, shard: tuple[int, int] | None, arguments: Any)
     if outcome.failures:
         num = len(outcome.failures)
         print(
-            f"substrax: {num} run{'' if num == 1 else 's'} failed. The same command "
-            "tries again.",
+            f"substrax: {counted(num, 'run')} failed. The same command tries again.",
             file=sys.stderr,
         )
     return 1 if outcome.failures else 0
@@ -223,7 +223,7 @@ def tell_sweep(folder: SweepFolder, arms: Any, *, is_json: bool) -> None:
         }
         print(json.dumps(document), flush=True)
         return
-    title = folder.title or f"{len(arms)} arm{'' if len(arms) == 1 else 's'}"
+    title = folder.title or counted(len(arms), "arm")
     print(arms_table(arms, title).to_text(), *sweep_sentences(arms), sep="\n")
     print(f"directory: {folder.path}")
 

@@ -371,7 +371,7 @@ def check_unused(folder: Path) -> None:
     if (folder / FACTS).exists() and _has_results(folder):
         raise ValueError(
             f"{folder} already holds a run. Continue it with `substrax resume "
-            f"{folder}`, or {another}."
+            f"{folder}`, or substrax.resume({str(folder)!r}) in Python; or {another}."
         )
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file; {another}.")

@@ -13,6 +13,8 @@ from pathlib import Path
 from .._documents import read_text
 from .._suggest import suggest
 
+_TABLES = (".csv", ".tsv", ".parquet", ".pq")
+
 _MOST_NAMES = 12
 """More of them would hide what is said."""
 
@@ -49,6 +51,12 @@ def read_experiment(name_or_path: str | os.PathLike[str]) -> tuple[str, str]:
             f"there is no experiment {reprlib.repr(name)}{suggest(name, builtin)}. "
             f"Known are {', '.join(builtin)}; or give a TOML file, or a "
             "problem of your own as file.py:name."
+        )
+    if path.suffix.lower() in _TABLES:
+        raise ValueError(
+            f"{name} is a table. To predict one of its columns, write `substrax run "
+            f"table --path {name}`, or evolve('table', path={name!r}) in Python; with "
+            "--target-column (target_column=) if it is not the last."
         )
     text = read_text(path)
     if path.suffix == ".py":

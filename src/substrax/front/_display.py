@@ -15,12 +15,16 @@ from typing import Any
 import jax
 
 from .._resources import Progress
+from .._types import counted
 from ..config import Experiment
 from ..evolution import Generation, GenerationRecord, engine_for, xla_seconds
+from ..problems import data_in_words
 
 _RECENT = 20
-_LINE_EVERY = 10
 _LINE_SECONDS = 10.0
+_LINE_SHARE = 0.02
+"""Of the time so far, after which a line is due: a run of a day has no more of them
+than one of an hour needs."""
 _COMPILE_SECONDS = 1.0
 
 
@@ -94,8 +98,10 @@ def _title(experiment: Experiment, directory: Path | None) -> list[str]:
     if "method.connections" in experiment.values:
         words.append(f"links {experiment.values['method.connections']}")
     words.append(f"population {experiment.neat.population_size}")
+    about_data = data_in_words(experiment.problem)
     return [
         ", ".join([*words, f"seed {experiment.run.seed}"]),
+        *([] if about_data is None else [about_data]),
         _place(experiment) + ("" if directory is None else f", {directory}"),
     ]
 
@@ -108,13 +114,9 @@ def _place(experiment: Experiment) -> str:
         kind = "native" if resources.native is not None else "device"
         return f"engine {kind}, workers {executor}"
     if resources.native is not None:
-        return f"engine native, {_counted(resources.num_threads, 'thread')}"
+        return f"engine native, {counted(resources.num_threads, 'thread')}"
     num = resources.devices or jax.device_count()
-    return f"engine device, {_counted(num, jax.default_backend())}"
-
-
-def _counted(num: int, what: str) -> str:
-    return f"{num} {what}{'' if num == 1 else 's'}"
+    return f"engine device, {counted(num, jax.default_backend())}"
 
 
 def _progress_line(progress: Progress) -> str:
@@ -162,15 +164,20 @@ class _Compilation:
 
 
 class _PlainLines(Silent):
-    """Lines for a file or a pipe: where something improved, and now and then."""
+    """Lines for a file or a pipe: where something improved, and now and then.
+
+    The longer a run takes, the rarer they are.
+    """
 
     def __init__(self, experiment: Experiment, directory: Path | None) -> None:
         self._title = _title(experiment, directory)
         self._estimate = _Estimate(experiment.run.generations)
         self._has_header = False
         self._last_ever: float | None = None
+        self._began = time.monotonic()
         self._last_line = 0.0
-        self._last_progress = time.monotonic()
+        self._last_number = -1
+        self._last_progress = self._began
         self._compilation = _Compilation()
 
     def progress(self, progress: Progress) -> None:
@@ -200,12 +207,12 @@ class _PlainLines(Silent):
                 "generation    best    ever    mean  species  hidden  links"
                 "  cached  s/gen  left at most"
             )
-        now = time.monotonic()
-        improved = record.best_ever != self._last_ever
-        is_due = record.generation % _LINE_EVERY == 0
-        if not (improved or is_due or now - self._last_line > _LINE_SECONDS):
+        elif record.compile_seconds >= _COMPILE_SECONDS:
+            print(f"(larger now, and compiled again in {record.compile_seconds:.1f} s)")
+        if not self._is_due(record):
             return
-        self._last_ever, self._last_line = record.best_ever, now
+        self._last_ever, self._last_line = record.best_ever, time.monotonic()
+        self._last_number = record.generation
         print(
             f"{record.generation:10d} {_number(record.best_fitness):>7}"
             f" {_number(record.best_ever):>7} {_number(record.mean_fitness):>7}"
@@ -214,6 +221,21 @@ class _PlainLines(Silent):
             f" {self._estimate.seconds_per_generation:6.2f}"
             f"  {duration(self._estimate.left(record))}",
             flush=True,
+        )
+
+    def _is_due(self, record: GenerationRecord) -> bool:
+        """Generations 0 to 100 have a line every 10, or where the best improves; up to
+        1000 they have one every 100, and improvements wait for the next 10; and so on.
+        """
+        number, now = record.generation, time.monotonic()
+        step = 10 ** max(len(str(number)) - 1, 1)
+        improved = record.best_ever != self._last_ever
+        since_last = number - self._last_number
+        patience = max(_LINE_SECONDS, _LINE_SHARE * (now - self._began))
+        return (
+            number % step == 0
+            or (improved and since_last >= step // 10)
+            or now - self._last_line > patience
         )
 
 

@@ -200,13 +200,26 @@ def go(
             stack.enter_context(display)
             watchers.append(display.update)
             on_progress = display.progress
-        result = experiment.evolve(
-            directory=directory,
-            callbacks=watchers,
-            on_progress=on_progress,
-            executor=executor,
-        )
+        try:
+            result = experiment.evolve(
+                directory=directory,
+                callbacks=watchers,
+                on_progress=on_progress,
+                executor=executor,
+            )
+        except KeyboardInterrupt as error:
+            error.add_note(_how_to_go_on(path))
+            raise
     return Run(experiment, result, path)
+
+
+def _how_to_go_on(directory: Path | None) -> str:
+    if directory is None:
+        return "The run was not saved; directory=... saves the next one as it goes."
+    return (
+        "All generations before are saved: substrax.resume("
+        f"{os.fspath(directory)!r}) goes on from there."
+    )
 
 
 def load(path: str | os.PathLike[str]) -> Model:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._types import shown
+from .._types import check_whole, shown
 from ..config import Experiment, load_experiment
 from ..methods import AbstractMethod
 from ..neat import Genome, GenomeData
@@ -152,6 +152,10 @@ def _of_fitness(
             "say how many inputs and outputs the networks for this fitness have: "
             "evolve(fitness, inputs=3, outputs=1), for example."
         )
+    for name, number in (("inputs", inputs), ("outputs", outputs)):
+        check_whole(**{name: number})
+        if number < 1:
+            raise ValueError(f"{name} must be at least 1, not {number}.")
     return FunctionProblem(
         fitness,
         Layout.spread(inputs, outputs),

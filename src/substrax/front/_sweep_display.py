@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .._types import counted
 from ..runs import METRICS
 from ..sweeps import Job, Progress, SeedOutcome, SweepFolder
 from ._display import duration, is_notebook
@@ -197,7 +198,7 @@ class _SweepLines(_Table):
         num, best = outcome.generations, _or_least(outcome.best_fitness)
         return (
             f"{outcome.words}, best fitness {_best_text(best) or 'none'}, "
-            f"{num} generation{'' if num == 1 else 's'}, {outcome.seconds:.1f} s"
+            f"{counted(num, 'generation')}, {outcome.seconds:.1f} s"
         )
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._resources import Resources
-from .._types import brief
+from .._types import brief, counted
 from ..network import (
     Description,
     Networks,
@@ -166,9 +166,15 @@ class Model:
                 fitness=None if fitness is None else float(fitness),
             )
         except (*INCOMPLETE, ValueError) as error:
+            advice = "that model.save() wrote, or the best.safetensors of a run"
+            if place.parent.name == "checkpoints":
+                advice = (
+                    f"that model.save() wrote, or the directory of a run: "
+                    f"{place.parent.parent}"
+                )
             raise ValueError(
                 f"{place} is no model that can be used: {brief(error)}. Give a file "
-                "that model.save() wrote, or the best.safetensors of a run."
+                f"{advice}."
             ) from error
 
     def describe(self) -> Description:
@@ -180,10 +186,10 @@ class Model:
         what = f"{self.name}: " if self.name else ""
         fitness = "" if self.fitness is None else f", fitness {self.fitness:z.4g}"
         sizes = (
-            _counted(self.num_inputs, "input"),
-            _counted(int(network.num_hidden[0]), "hidden node"),
-            _counted(self.num_outputs, "output"),
-            _counted(int(network.num_links[0]), "link"),
+            counted(self.num_inputs, "input"),
+            counted(int(network.num_hidden[0]), "hidden node"),
+            counted(self.num_outputs, "output"),
+            counted(int(network.num_links[0]), "link"),
         )
         return f"<Model {what}{', '.join(sizes)}{fitness}>"
 
@@ -196,7 +202,3 @@ class Model:
             check_matrix(num_nodes, Resources().budget)
             tensors, _ = to_tensors(self.network, np.zeros(1, np.int64), num_nodes)
             return jax.tree.map(lambda x: x[0], tensors)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

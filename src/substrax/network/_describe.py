@@ -7,16 +7,13 @@ import numpy as np
 from jaxtyping import Float
 
 from .._memory import forget_pages
+from .._types import counted
 from ._evaluate import evaluate
 from ._networks import Networks
 
 _PROBES = 16
 _LINKS_AT_A_TIME = 1 << 17
 _CLASSES = ("forward", "backward", "lateral", "self", "unplaced")
-
-
-def _count(num: int, word: str) -> str:
-    return f"{num} {word}" if num == 1 else f"{num} {word}s"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,17 +40,17 @@ class Description:
         classes = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
         shape = ", ".join(
             [
-                _count(self.num_inputs, "input"),
-                _count(self.num_hidden, "hidden node"),
-                _count(self.num_outputs, "output"),
-                _count(self.num_links, "link"),
+                counted(self.num_inputs, "input"),
+                counted(self.num_hidden, "hidden node"),
+                counted(self.num_outputs, "output"),
+                counted(self.num_links, "link"),
             ]
         )
         lines = [shape + (f" ({classes})" if classes else "")]
         if self.depth is None:
             lines.append("recurrent")
         else:
-            lines.append(f"{_count(self.depth, 'link')} deep")
+            lines.append(f"{counted(self.depth, 'link')} deep")
         if self.diagnosis:
             lines.append(self.diagnosis)
         return "\n".join(lines)

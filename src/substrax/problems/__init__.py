@@ -7,6 +7,7 @@ from ._base import AbstractProblem as AbstractProblem
 from ._base import TracedFitness as TracedFitness
 from ._cartpole import CartPole as CartPole
 from ._data import data_problem as data_problem
+from ._data_words import data_in_words as data_in_words
 from ._double_pole import DoublePole as DoublePole
 from ._dual_task import DualTask as DualTask
 from ._fitness import checked_fitness as checked_fitness

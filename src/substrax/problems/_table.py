@@ -11,7 +11,7 @@ import numpy as np
 
 from .._extra import require_extra
 from .._suggest import suggest
-from .._types import brief, shown
+from .._types import brief, counted, shown
 
 _NOTHING = {"", "na", "n/a", "nan", "null", "none", "."}
 """What stands for a missing value in a CSV file, in any case."""
@@ -162,9 +162,10 @@ def _csv_rows(path: Path, wanted: Collection[str]) -> tuple[list[str], list[list
                 continue  # a blank line
             if len(row) != len(names):
                 raise ValueError(
-                    f"line {reader.line_num} of {path} has {len(row)} fields, but the "
-                    f"header names {len(names)} columns. Name every column in the "
-                    "first line, and quote fields that hold a comma."
+                    f"line {reader.line_num} of {path} has "
+                    f"{counted(len(row), 'field')}, but the header names "
+                    f"{counted(len(names), 'column')}. Name every column in the first "
+                    "line, and quote fields that hold a comma."
                 )
             rows.append(row)
     return names, rows

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from .._types import counted
 from ..problems import Preparation
 from ._answers import MAX_PANELS, MAX_POINTS, Answers, explained, plot_answers
 from ._figures import Picture
@@ -125,7 +126,7 @@ def _columns(preparation: Preparation, num_inputs: int) -> str:
         rows.append(("bias", [str(first), "always 1"]))
     table = named_rows("column", ("input", "values"), rows)
     is_long = len(rows) > 20
-    title = f"{num_columns} column{'' if num_columns == 1 else 's'}"
+    title = counted(num_columns, "column")
     return card(
         "Columns",
         f"<details{'' if is_long else ' open'}><summary>{escape(title)}</summary>"

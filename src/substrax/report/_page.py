@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from .._types import counted
 from ..cppn import ACTIVATION_NAMES
 from ..decoders import Direct, Discovered
 from ..evolution import GenerationRecord, diagnose
@@ -76,7 +77,7 @@ def _header(run: Run) -> str:
 
 
 def _generations(run: Run) -> str:
-    return f"{len(run.metrics)} generation{'' if len(run.metrics) == 1 else 's'}"
+    return counted(len(run.metrics), "generation")
 
 
 def _decoder_name(run: Run) -> str:

@@ -90,7 +90,9 @@ class Setting:
             wanted = f"a list, each of them {wanted}"
         if self.is_optional:
             wanted += f', or "{NONE}"'
-        raise ValueError(f"{self.key} is {shown(value)}, but must be {wanted}.")
+        # A flag without a value is switched on.
+        hint = " Was its value left out?" if value == "true" else ""
+        raise ValueError(f"{self.key} is {shown(value)}, but must be {wanted}.{hint}")
 
 
 def setting_of(

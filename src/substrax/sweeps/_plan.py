@@ -21,7 +21,7 @@ from typing import Any
 
 from .._documents import parse_toml, read_text
 from .._suggest import suggest
-from .._types import shown
+from .._types import brief, shown
 from ..settings import dump_value, flatten
 
 _KEYS = ("experiment", "seeds", "title", "baseline", "settings", "grid", "rows")
@@ -127,6 +127,12 @@ class SweepPlan:
             raise ValueError(
                 "a plan is a TOML file, a dictionary or a SweepPlan, not "
                 f"{shown(source)}."
+            )
+        if not os.path.exists(source):
+            raise ValueError(
+                f"there is no plan {brief(os.fspath(source))}. A plan is a TOML file "
+                'such as\n\n    experiment = "xor"\n    seeds = 10\n    [grid]\n'
+                '    method = ["neat", "hyperneat", "emr"]\n'
             )
         return SweepPlan.from_toml(read_text(source), os.fspath(source))
 
