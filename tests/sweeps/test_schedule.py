@@ -10,8 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from substrax.sweeps import Job, OnExecutor, Outcome, Processes, Stop, run_jobs
-from substrax.sweeps import _schedule as schedule
+from substrax.sweeps import (
+    Job,
+    OnExecutor,
+    Outcome,
+    Processes,
+    Stop,
+    _jobs,
+    open_executor,
+    run_jobs,
+)
 
 WORK = "tests.sweeps.jobs:work"
 ROOT = Path(__file__).parent.parent.parent
@@ -65,7 +73,7 @@ def test_a_job_that_fails_or_dies_does_not_stop_the_others(tmp_path):
     )
     assert "signal 9" in outcome.failures["1"]
     assert "printed by a job" in outcome.failures["1"]
-    assert begun(tmp_path) == {"0": 1, "1": schedule.MAX_DEATHS, "2": 1, "3": 2, "4": 1}
+    assert begun(tmp_path) == {"0": 1, "1": _jobs.MAX_DEATHS, "2": 1, "3": 2, "4": 1}
     assert children() == []
 
 
@@ -92,7 +100,7 @@ def test_a_result_that_cannot_be_read_is_a_failure_of_that_job(tmp_path):
 
 
 def test_what_another_process_is_at_is_looked_at_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(schedule, "_LOOK_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr("substrax.sweeps._schedule._LOOK_AGAIN_SECONDS", 0.1)
     seen = set()
     outcome = run_jobs(
         jobs(tmp_path, "busy", "echo"),
@@ -219,7 +227,7 @@ def test_an_executor_told_to_stop_begins_nothing_more(tmp_path):
 def test_addresses_of_executors_are_checked():
     with (
         pytest.raises(ValueError, match="dask://HOST:PORT"),
-        schedule.open_executor("ray://somewhere"),
+        open_executor("ray://somewhere"),
     ):
         pass
 

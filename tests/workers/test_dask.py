@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import substrax as sx
 from substrax.evolution import evolve
 from substrax.workers import WorkersError, open_crew
 from tests.evolution.shared import Misbehaving, Weights
@@ -65,6 +66,17 @@ def test_a_scheduler_that_is_gone_is_told(client: Any) -> None:
 
 
 def test_a_scheduler_that_is_not_there_is_told(monkeypatch) -> None:
-    monkeypatch.setattr("substrax.workers._dask._CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("substrax.workers._names.CONNECT_SECONDS", 0.5)
     with pytest.raises(WorkersError, match=r"scheduler at 127\.0\.0\.1:9 cannot be"):
         open_crew("dask://127.0.0.1:9")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "nowhere.invalid:9", "127.0.0.1:x"])
+def test_a_scheduler_that_is_not_there_is_told_before_a_directory_is_made(
+    monkeypatch, tmp_path, address
+) -> None:
+    monkeypatch.setattr("substrax.workers._names.CONNECT_SECONDS", 0.1)
+    place = tmp_path / "run"
+    with pytest.raises(OSError, match=f"scheduler at {address} cannot be reached"):
+        sx.evolve("xor", executor=f"dask://{address}", directory=place)
+    assert not place.exists()

@@ -42,7 +42,7 @@ from ..settings import (
     resolve,
 )
 from ..tensor import population_mesh
-from ..workers import check_executor
+from ..workers import check_executor, check_reachable
 from ._build import build_config, build_neat, genome_activations
 from ._own import ARRAYS, absolute, named, own_problem, suggestions
 from ._recipe import recipe_of
@@ -243,6 +243,7 @@ class Experiment:
             written(self.recipe())
         algorithm = self.build().algorithm
         _section_errors("neat", lambda: check_memory(algorithm))
+        check_reachable(executor)
 
     def recipe(self) -> AbstractRecipe:
         """How workers make what they need; a `ValueError` if they cannot."""

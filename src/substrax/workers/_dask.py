@@ -10,10 +10,11 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from .._extra import import_extra
+from . import _names
 from ._crew import AbstractCrew
 from ._errors import WorkersError
+from ._names import unreachable
 
-_CONNECT_SECONDS = 30.0
 _LOOK_SECONDS = 2.0
 """How often the scheduler is asked who is there."""
 
@@ -42,15 +43,13 @@ class DaskCrew(AbstractCrew):
         own configuration names. It listens nowhere: it calls the scheduler."""
         distributed = import_extra("distributed", "dask")
         client = distributed.Client.__new__(distributed.Client)
+        seconds = _names.CONNECT_SECONDS
         try:
-            client.__init__(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+            client.__init__(address, timeout=seconds, set_as_default=False)
         except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
             # Half made, it would be closed by Python some day, and wait for a minute.
             client.status = "closed"
-            raise WorkersError(
-                f"the Dask scheduler at {address} cannot be reached "
-                f"({' '.join(str(error).split())}). Start it, or mend the address"
-            ) from error
+            raise unreachable(address, error) from error
         return DaskCrew(client, client.get_executor(), is_ours=True)
 
     def submit(self, fn: Callable[..., Any], *args: Any) -> Future:
@@ -68,7 +67,7 @@ class DaskCrew(AbstractCrew):
 
     def _wait_for_scheduler(self) -> None:
         """A connection that is lost is made again by Dask, for a while."""
-        end = time.monotonic() + 2 * _CONNECT_SECONDS
+        end = time.monotonic() + 2 * _names.CONNECT_SECONDS
         while self._client.status != "running":
             if self._client.status != "connecting" or time.monotonic() > end:
                 raise self._gone(None)

@@ -1,16 +1,23 @@
 """Executors by name: `processes:8`, `dask://host:8786`."""
 
+import socket
+import time
 from concurrent.futures import Executor
 from typing import NamedTuple
 
 from .._extra import require_extra
 from .._resources import num_cores
 from .._types import shown
+from ._errors import WorkersError
 
 PROCESSES = "processes"
 _DASK = ("dask", "tcp", "tls")
 MAX_PROCESSES = 1024
 """More than one machine should be asked for."""
+
+
+CONNECT_SECONDS = 30.0
+"""A scheduler that is starting is waited for so long."""
 
 
 class Named(NamedTuple):
@@ -61,3 +68,33 @@ def check_executor(executor: object) -> None:
         return
     if read_name(executor).address is not None:
         require_extra("distributed", "dask")
+
+
+def check_reachable(executor: object) -> None:
+    """Waits for a scheduler that has a name, as it may be starting just now, and raises
+    if nothing listens at its address."""
+    named = read_name(executor) if isinstance(executor, str) else Named(None, None)
+    if named.address is None:
+        return
+    host, _, port = named.address.rpartition("://")[2].rpartition(":")
+    end = time.monotonic() + CONNECT_SECONDS
+    while True:
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=5.0).close()
+            return
+        except (OSError, ValueError, OverflowError) as error:
+            # A name that means nothing, or no number, does not become right by waiting.
+            is_hopeless = isinstance(error, socket.gaierror) or not isinstance(
+                error, OSError
+            )
+            if is_hopeless or time.monotonic() > end:
+                raise unreachable(named.address, error) from error
+            time.sleep(0.2)
+
+
+def unreachable(address: str, error: Exception) -> WorkersError:
+    """What is said of a scheduler that does not answer."""
+    return WorkersError(
+        f"the Dask scheduler at {address} cannot be reached "
+        f"({' '.join(str(error).split())}). Start it, or mend the address"
+    )
