@@ -14,12 +14,12 @@ import math
 from pathlib import Path
 
 from substrax._files import write_atomically
+from substrax._resources import num_cores
 
-from .cells import CELLS, DEPTH_CELLS, SEEDS, jobs_of
+from .cells import CELLS, DEPTH_CELLS, SEEDS, tasks_of
 from .depth import section
 from .page import page, read_data, table, write_data
-from .runs import free_cores, run_all
-from .work import run_one
+from .runs import run_all
 
 ALL = [*CELLS, *DEPTH_CELLS]
 
@@ -38,16 +38,15 @@ def main() -> None:
     if unknown:
         parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(ALL)}.")
     names = arguments.cells or ALL
-    jobs = [job for name in names for job in jobs_of(name, arguments.seeds)]
+    tasks = [task for name in names for task in tasks_of(name, arguments.seeds)]
     if arguments.only:
         is_wanted = arguments.only == "ours"
-        jobs = [job for job in jobs if ("peer" not in job.work) == is_wanted]
+        tasks = [task for task in tasks if ("peer" not in task.work) == is_wanted]
     known = read_data(arguments.known) if arguments.known else {}
     done = known | run_all(
-        [job for job in jobs if job.key not in known],
-        run_one,
+        [task for task in tasks if task.key not in known],
         arguments.results,
-        cores=free_cores(),
+        processes=num_cores(),
         minutes=arguments.minutes,
     )
     tables = [text for name in names if name in CELLS and (text := table(name, done))]

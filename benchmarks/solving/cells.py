@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from .runs import Job
+from .runs import Task
 
 SEEDS = 30
 PEER_SEEDS = 10
@@ -12,7 +12,7 @@ METHODS = {"NEAT": "neat", "HyperNEAT": "hyperneat", "es": "es", "emr": "emr"}
 
 
 Results = dict[str, dict[str, Any]]
-"""What runs came to, by the keys of their jobs."""
+"""What runs came to, by the keys of their tasks."""
 
 
 class Arm(NamedTuple):
@@ -302,14 +302,14 @@ DEPTH_CELLS: dict[str, Depths] = {
 }
 
 
-def jobs_of(name: str, seeds: int) -> list[Job]:
+def tasks_of(name: str, seeds: int) -> list[Task]:
     """All runs of a cell, the first seeds of all arms first."""
     if name in CELLS:
         arms = CELLS[name].arms
     else:
         arms = [arm for row in DEPTH_CELLS[name].arms.values() for arm in row]
     return [
-        Job(name, arm.name, seed, arm.work)
+        Task(name, arm.name, seed, arm.work)
         for seed in range(seeds)
         for arm in arms
         if seed < arm.seeds
@@ -319,7 +319,7 @@ def jobs_of(name: str, seeds: int) -> list[Job]:
 def results_by_arm(name: str, done: Results) -> dict[str, list[dict[str, Any]]]:
     """What there is of a cell, by the names of its arms."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for job in jobs_of(name, SEEDS):
-        if job.key in done:
-            found.setdefault(job.arm, []).append(done[job.key])
+    for task in tasks_of(name, SEEDS):
+        if task.key in done:
+            found.setdefault(task.arm, []).append(done[task.key])
     return found

@@ -18,12 +18,12 @@ from .cells import (
     Arm,
     Cell,
     Results,
-    jobs_of,
     results_by_arm,
+    tasks_of,
 )
 from .curves import draw_curves
 from .depth import draw, section
-from .runs import Job
+from .runs import Task
 from .table3 import section as table3_section
 
 INTRODUCTION = """\
@@ -209,9 +209,9 @@ def read_data(path: Path) -> Results:
 
     done: Results = {}
     for row in pyarrow.parquet.read_table(path).to_pylist():
-        job = Job(row["cell"], row["arm"], row["seed"], json.loads(row["work"]))
+        task = Task(row["cell"], row["arm"], row["seed"], json.loads(row["work"]))
         measures = json.loads(row["measures"])
-        done[job.key] = {k: row[k] for k in FIELDS} | {"measures": measures}
+        done[task.key] = {k: row[k] for k in FIELDS} | {"measures": measures}
     return done
 
 
@@ -225,15 +225,15 @@ def write_data(done: Results, path: Path) -> None:
 
     rows = []
     for name in (*CELLS, *DEPTH_CELLS):
-        for job in jobs_of(name, SEEDS):
-            if job.key in done:
-                result = done[job.key]
+        for task in tasks_of(name, SEEDS):
+            if task.key in done:
+                result = done[task.key]
                 rows.append(
                     {
                         "cell": name,
-                        "arm": job.arm,
-                        "seed": job.seed,
-                        "work": json.dumps(job.work, sort_keys=True),
+                        "arm": task.arm,
+                        "seed": task.seed,
+                        "work": json.dumps(task.work, sort_keys=True),
                         **{k: result[k] for k in FIELDS},
                         "measures": json.dumps(result.get("measures", {})),
                     }

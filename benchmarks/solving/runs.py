@@ -6,16 +6,17 @@ done again, so that the command goes on where it was killed.
 
 import json
 import math
-import multiprocessing
-import os
-import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from substrax.sweeps import Job, Outcome, Processes, Progress, run_jobs
 
-class Job(NamedTuple):
+WORK = "benchmarks.solving.work:work_task"
+"""How processes find what does a run."""
+
+
+class Task(NamedTuple):
     """One run: an arm of a cell of the table, and a seed."""
 
     cell: str
@@ -28,6 +29,10 @@ class Job(NamedTuple):
     def key(self) -> str:
         # Not by the names of cell and arm, which may change.
         return json.dumps([self.work, self.seed], sort_keys=True)
+
+    @property
+    def title(self) -> str:
+        return f"{self.cell}, {self.arm}, seed {self.seed}"
 
 
 def first_solution(
@@ -52,71 +57,50 @@ def first_solution(
     }
 
 
-def free_cores() -> list[int]:
-    """Numbers of the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
-
-
-def _begin(cores: Any) -> None:
-    """Each process has one core, and its libraries are told so before they start."""
-    core = cores.get()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {core})
-
-
 def run_all(
-    jobs: Iterable[Job],
-    run_one: Callable[[Job], dict[str, Any]],
+    tasks: Iterable[Task],
     path: Path,
     *,
-    cores: list[int],
-    minutes: float = float("inf"),
+    processes: int,
+    minutes: float = math.inf,
 ) -> dict[str, dict[str, Any]]:
-    """Results by key, of all jobs that are done."""
+    """Results by key, of all that are done. Each process has one core for itself."""
     done = read(path)
-    missing = [job for job in jobs if job.key not in done]
-    if missing and minutes > 0:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        context = multiprocessing.get_context("spawn")
-        unused = context.Queue()
-        for core in cores:
-            unused.put(core)
-        began, number = time.monotonic(), 0
-        work = _Worker(run_one, began + 60 * minutes)
-        # A process that dies ends the command, with an error; a pool would wait for it.
-        with ProcessPoolExecutor(len(cores), context, _begin, (unused,)) as pool:
-            for finished in as_completed([pool.submit(work, job) for job in missing]):
-                job, result = finished.result()
-                if result is None:  # the time was up
-                    continue
-                done[job.key] = result
-                number += 1
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"key": job.key, **result}) + "\n")
-                seconds = time.monotonic() - began
-                print(
-                    f"{number}/{len(missing)} {seconds:6.0f} s  {job.cell}, {job.arm}, "
-                    f"seed {job.seed}: {_words(result)}",
-                    flush=True,
-                )
+    missing = {task.key: task for task in tasks if task.key not in done}
+    if not missing or minutes <= 0:
+        return done
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    def keep(progress: Progress) -> None:
+        for key in [key for key in progress.results if key not in done]:
+            done[key] = progress.results[key]["result"]
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": key, **done[key]}) + "\n")
+            print(
+                f"{progress.num_done}/{len(missing)} {progress.seconds:6.0f} s  "
+                f"{missing[key].title}: {_words(done[key])}",
+                flush=True,
+            )
+
+    outcome = run_jobs(
+        [
+            Job(key, task.title, f"{task.cell}, {task.arm}", {"task": task._asdict()})
+            for key, task in missing.items()
+        ],
+        Processes(WORK, processes),
+        on_progress=keep,
+        max_seconds=60 * minutes,
+    )
+    _tell_failures(outcome, missing)
     return done
 
 
-class _Worker:
-    """Called in the processes."""
-
-    def __init__(self, run_one: Callable[[Job], dict[str, Any]], stop: float) -> None:
-        self.run_one, self.stop = run_one, stop
-
-    def __call__(self, job: Job) -> tuple[Job, dict[str, Any] | None]:
-        if time.monotonic() > self.stop:
-            return job, None
-        # Of the one core that the process has: what else runs there does not count.
-        began = time.process_time()
-        result = self.run_one(job)
-        return job, result | {"seconds": round(time.process_time() - began, 2)}
+def _tell_failures(outcome: Outcome, tasks: dict[str, Task]) -> None:
+    lines = [f"{tasks[key].title}: {why}" for key, why in outcome.failures.items()]
+    if lines:
+        raise RuntimeError(
+            "\n".join(["some runs failed; the others are kept:", *lines])
+        )
 
 
 def _words(result: dict[str, Any]) -> str:
