@@ -362,3 +362,17 @@ def test_a_section_is_named_once():
     experiment = Experiment.from_toml(XOR).with_settings({"method.depth": 99})
     with pytest.raises(ValueError, match=r"^\[method\] depth must lie between"):
         experiment.build()
+
+
+def test_another_seed_shares_what_was_built():
+    experiment = load_experiment("xor")
+    parts = experiment.build()
+    other = experiment.with_settings({"seed": 3, "threads": 1})
+    assert other.build() is parts and other.run.seed == 3
+    deeper = experiment.with_settings({"depth": 2})
+    assert deeper.problem is experiment.problem
+    assert deeper.build().decoder is not parts.decoder
+    parity = experiment.with_settings({"problem": "parity"})
+    assert parity.problem is not experiment.problem
+    with pytest.raises(ValueError, match="threads"):
+        experiment.with_settings({"threads": -1}).build()

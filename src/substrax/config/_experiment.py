@@ -59,6 +59,10 @@ class Parts:
     problem: AbstractProblem
 
 
+_MADE = ("problem", "_parts")
+"""What an experiment makes when it is asked for, and another one may take over."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Experiment:
     """A problem, a method, NEAT, and when to stop; every setting has its value.
@@ -178,7 +182,26 @@ class Experiment:
             for key in given.keys() | self.given.keys()
             if key.startswith("problem.")
         )
-        return _resolve(self.name, given, None if is_other else self.own, self.folder)
+        own = None if is_other else self.own
+        return self._shared_with(_resolve(self.name, given, own, self.folder))
+
+    def _shared_with(self, other: "Experiment") -> "Experiment":
+        """`other`, with the objects of this one as far as they are the same: another
+        seed needs no table read once more, and no other program."""
+        differing = {
+            key.partition(".")[0]
+            for key in self.values.keys() | other.values.keys()
+            if self.values.get(key) != other.values.get(key)
+        }
+        has_same_problem = (
+            "problem" not in differing if self.own is None else other.own is self.own
+        )
+        if has_same_problem and self.folder == other.folder:
+            kept = ["problem"] if differing - {"run", "problem"} else _MADE
+            for name in kept:
+                if name in self.__dict__:  # (a cached property that was asked for)
+                    other.__dict__[name] = self.__dict__[name]
+        return other
 
     def with_method(self, method: str | AbstractMethod) -> "Experiment":
         """The same with another method: by name, or with all of its settings."""
@@ -210,17 +233,19 @@ class Experiment:
         if pieces is None:
             return self, None
         given = {**self.given, "problem.name": ARRAYS}
-        return _resolve(self.name, given, self.own, self.folder), pieces
+        made = _resolve(self.name, given, self.own, self.folder)
+        return self._shared_with(made), pieces
 
     def build(self) -> Parts:
         """The objects, made once. Nothing is compiled."""
+        run = self.run
+        _section_errors("run", lambda: run.resources)
         return self._parts
 
     @functools.cached_property
     def _parts(self) -> Parts:
         # These say themselves which section is wrong.
-        run, method, problem = self.run, self.method, self.problem
-        _section_errors("run", lambda: run.resources)
+        method, problem = self.method, self.problem
         layout = _section_errors("problem", lambda: problem.layout)
         activations = genome_activations(self.neat, self.start)
         decoder = _section_errors("method", lambda: method.decoder(layout, activations))
