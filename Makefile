@@ -88,8 +88,8 @@ format: $(STAMP)-checks
 	$(BIN)/ruff format .
 
 # Numbers are tested as users get them. Where evolution's logic is tested, compiling it
-# takes most of the time: hence less optimisation there. The longest files come first. (test_doors.py compares bits:
-# without optimisation XLA adds up in another way.)
+# takes most of the time: hence less optimisation there. (test_doors.py compares bits:
+# without optimisation XLA adds up in another way.) The longest files come first.
 LOGIC_TESTS := tests/test_examples.py tests/test_notebooks.py tests/evolution/test_devices.py tests/neat tests/tensor tests/workers tests/decoders/test_on_device.py tests/evolution tests/front tests/report tests/paper tests/sweeps tests/settings tests/trackers \
     $(filter-out %/test_doors.py,$(wildcard tests/problems/test_*.py)) tests/test_cli.py tests/test_benchmarks.py tests/test_cli_run.py tests/test_cli_sweep.py tests/test_sweep_kills.py tests/test_sweep_dask.py
 
