@@ -70,6 +70,11 @@ $(STAMP)-checks: $(STAMP)-lint+test benchmarks/requirements.txt
 	@$(PIP_INSTALL) -r benchmarks/requirements.txt
 	@touch $@
 
+# What makes mutants. (A stamp like the others, but that is no extra of the package.)
+$(STAMP)-faults: tests/mutants/requirements.txt $(STAMP)-checks
+	@$(PIP_INSTALL) -r tests/mutants/requirements.txt
+	@touch $@
+
 demo: $(STAMP)-report
 	$(BIN)/substrax run xor --report
 
@@ -113,7 +118,7 @@ fuzz: $(STAMP)-checks
 
 # EACH mutants of each module, in results/mutants.jsonl; none is tried twice.
 EACH ?= 5
-mutants: $(STAMP)-mutants $(STAMP)-checks
+mutants: $(STAMP)-faults
 	$(BIN)/python -m tests.mutants --each $(EACH)
 
 docs: $(STAMP)-docs
