@@ -86,6 +86,7 @@ def make_record(
         num_unlinked=int((num_links == 0).sum()),
         fitness_spread=_spread(fitness),
         num_grown=judged.num_grown,
+        num_on_host=judged.num_on_host,
     )
 
 
