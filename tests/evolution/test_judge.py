@@ -1,5 +1,7 @@
 """From genomes to fitness on devices: what the native engine says of them, too."""
 
+from unittest import mock
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -28,6 +30,7 @@ from substrax.problems import (
     Retina,
 )
 from substrax.substrate import EMRRule, ESRule, Layout, WeightMap
+from tests.evolution.shared import Weights
 
 DEVICE, NATIVE = Resources(engine="device"), Resources(engine="native")
 ACTIVATIONS = ("tanh", "gauss", "sigmoid", "identity")
@@ -127,3 +130,29 @@ def test_what_needs_more_room_is_counted() -> None:
     wanted = decoder.decode(genomes, NATIVE).num_found > 64
     assert judged.num_grown == wanted.sum() > 0
     assert jnp.isfinite(judged.fitness).all()
+    # Half of this is room for 64 hidden nodes, and not for 128.
+    with (
+        mock.patch("substrax._resources._automatic", lambda: None),
+        mock.patch("substrax._resources.device_memory", lambda: 2_400_000),
+    ):
+        arguments = decoder, problem, genomes, jax.random.key(0), NetworkCache(0)
+        left = judge(*arguments, Resources())
+        with pytest.raises(ValueError, match="one network needs about"):
+            judge(*arguments, DEVICE)
+    assert (left.num_grown, left.num_on_host) == (0, wanted.sum())
+    native = judge(*arguments, NATIVE)
+    for ours, here, there in zip(left[:3], judged[:3], native[:3], strict=True):
+        np.testing.assert_array_equal(ours, np.where(wanted, there, here))
+
+
+def test_what_needs_more_room_is_counted_where_the_host_gives_the_fitness() -> None:
+    """Also if a network is not built again, because it is there."""
+    problem = Weights()
+    decoder = discovered(XOR(), EMRRule(3, weight_threshold=0.01))
+    genomes, cache = genomes_for(decoder), NetworkCache(1 << 24)
+    wanted = (decoder.decode(genomes, NATIVE).num_found > 64).sum()
+    assert wanted > 0
+    for _ in range(2):
+        judged = judge(decoder, problem, genomes, jax.random.key(0), cache, DEVICE)
+        assert (judged.num_grown, judged.num_on_host) == (wanted, 0)
+    assert cache.num_hits >= NUM
