@@ -147,10 +147,10 @@ def run_on_device(
     """`fn(network, *shared)` of the network of each genome: one program from genomes to
     what is asked of their networks, over the devices of a mesh if there is one.
 
-    Genomes that need more room than there is are taken again with more, each in the
-    program for what it needs itself. So which programs a genome meets, and whether it
-    is left because no device has room for it, depends on the genome and the settings
-    alone, and not on its population. Unless some may be left, that is an error.
+    Genomes that need more room than there is are taken again with more, each with what
+    it needs itself. So how much room a genome gets, and whether it is left because no
+    device has as much, depends on the genome and the settings alone, and not on its
+    population. Unless some may be left, that is an error.
 
     Give the same function each time: another one is compiled again. `to_host` gets the
     values of genomes for which there was room.
