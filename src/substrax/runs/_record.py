@@ -55,15 +55,15 @@ class GenerationRecord:
 
     `best_fitness` is that of this generation (None if every evaluation failed),
     `best_ever` that of the run so far. `species_size` has one entry for each living
-    species, oldest first. `num_empty` counts networks without a hidden node,
+    species, oldest first. `num_on_host` counts genomes that no device had room for: the
+    native engine judged them. `num_empty` counts networks without a hidden node,
     `num_unlinked` those without a link, `fitness_spread` is the standard deviation of
     the fitnesses that are numbers (None if there are none), `num_failed` counts those
     that were NaN or infinite. `threshold` is the compatibility threshold that the next
     generation was placed into species with. `seconds` is the whole time of the
     generation, `compile_seconds` the part of it spent compiling. `num_cached` counts
     networks that were not built, because the same genome had been decoded before,
-    `num_grown` genomes that needed more room on a device than there was at first, and
-    `num_on_host` those that no device had room for: the native engine judged them.
+    `num_grown` genomes that needed more room on a device than there was at first.
     """
 
     generation: int
@@ -84,10 +84,10 @@ class GenerationRecord:
     seconds: float
     compile_seconds: float
     num_cached: int = 0
+    num_on_host: int = 0
     num_unlinked: int = 0
     fitness_spread: float | None = None
     num_grown: int = 0
-    num_on_host: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """As plain numbers and lists, ready for JSON."""
