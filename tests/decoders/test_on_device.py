@@ -18,7 +18,7 @@ import substrax.decoders._discovered as discovered_module
 import substrax.decoders._on_device as on_device
 from substrax import Resources
 from substrax.decoders import CPPNReading, Discovered, NetworkCache
-from substrax.decoders._on_device import decode_counted
+from substrax.decoders._cache import decode_counted
 from substrax.neat import Genome
 from substrax.network import Networks
 from substrax.substrate import EMRRule, ESRule, Layout, WeightMap

@@ -13,7 +13,7 @@ from ..cppn import Programs
 from ..neat import Genome
 from ..network import Networks
 from ._base import AbstractCPPNDecoder, AbstractDecoder
-from ._on_device import Decoded, decode_counted, genomes_at
+from ._on_device import Decoded, decode_on_device, genomes_at
 
 
 class NetworkCache:
@@ -110,6 +110,17 @@ class NetworkCache:
         self._kept = kept
         self._place = {key: place for place, key in enumerate(keys)}
         self.num_bytes = int(size.sum())
+
+
+def decode_counted(
+    decoder: AbstractDecoder, genomes: Genome, resources: Resources
+) -> Decoded:
+    """What `decoder.decode(genomes, resources)` returns, and where it was made."""
+    # Where the genome is the network, it is read on the host.
+    if resources.native is None and isinstance(decoder, AbstractCPPNDecoder):
+        return decode_on_device(decoder, genomes, resources)
+    networks = decoder.decode(genomes, resources)
+    return Decoded(networks, *np.zeros((2, len(networks)), bool))
 
 
 def _build(

@@ -66,17 +66,6 @@ class Decoded(NamedTuple):
     """The native engine, for want of room on the device."""
 
 
-def decode_counted(
-    decoder: "AbstractDecoder", genomes: Genome, resources: Resources
-) -> Decoded:
-    """What `decoder.decode(genomes, resources)` returns, and where it was made."""
-    # Other decoders know at once how large a network is: nothing can grow.
-    if resources.native is None and decoder.first_capacity() is not None:
-        return decode_on_device(decoder, genomes, resources)
-    networks = decoder.decode(genomes, resources)
-    return Decoded(networks, *np.zeros((2, len(networks)), bool))
-
-
 def decode_on_device(
     decoder: "AbstractDecoder", genomes: Genome, resources: Resources
 ) -> Decoded:
