@@ -35,7 +35,7 @@ import numpy as np
 
 from substrax import Resources, evolve
 from substrax.decoders import Discovered, emr_hyperneat
-from substrax.decoders._on_device import _block, _program, _some, run_on_device
+from substrax.decoders._on_device import _block, _program, genomes_at, run_on_device
 from substrax.evolution import Generation
 from substrax.network import evaluate
 from substrax.substrate import EMRRule
@@ -66,9 +66,9 @@ def outputs_and_device(network) -> tuple[jax.Array, jax.Array]:
 
 def filled(decoder: Discovered, capacity: Capacity, genomes, num_devices: int = 1):
     """Genomes in whole blocks, as `evolve` has them, and the size of a block."""
-    block = _block(decoder, capacity, genomes, DEVICE)
+    block = _block(decoder, capacity, genomes.node_id.shape[1])
     num, share = genomes.node_id.shape[0], block * num_devices
-    return _some(genomes, np.arange(num), share * -(-num // share)), block
+    return genomes_at(genomes, np.arange(num), share * -(-num // share)), block
 
 
 def compiled(

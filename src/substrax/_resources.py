@@ -126,6 +126,20 @@ class Resources:
         """The same, with engine `device`."""
         return dataclasses.replace(self, engine="device")
 
+    def on_host(self) -> "Resources":
+        """The same, with engine `native`."""
+        return dataclasses.replace(self, engine="native", devices=None)
+
+    @property
+    def reserve(self) -> _native.Engine | None:
+        """The native engine for what no device has room for. None where it was not
+        built, where it is said that devices do the work, and where the room is what
+        happens to be free: it has to be the same from one generation to the next."""
+        is_fixed = self.memory_budget != AUTO or device_memory() is not None
+        if self.engine != AUTO or self.devices is not None or not is_fixed:
+            return None
+        return _native.engine()
+
     @property
     def native(self) -> _native.Engine | None:
         """The native engine, if it is the one to use."""

@@ -1,6 +1,13 @@
 """Populations decoded by the tensor engine: in blocks, with room that grows."""
 
+import contextlib
 import dataclasses
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import jax
@@ -11,9 +18,12 @@ import substrax.decoders._discovered as discovered_module
 import substrax.decoders._on_device as on_device
 from substrax import Resources
 from substrax.decoders import CPPNReading, Discovered, NetworkCache
+from substrax.decoders._cache import decode_counted
+from substrax.neat import Genome
 from substrax.network import Networks
 from substrax.substrate import EMRRule, ESRule, Layout, WeightMap
-from tests.decoders.support import genomes_of
+from substrax.tensor import MAX_DEPTH, Capacity, Shortage
+from tests.decoders.support import genomes_of, take
 from tests.network.support import assert_same_networks
 from tests.substrate.support import ACTIVATIONS, draw_cppns
 
@@ -92,6 +102,125 @@ def test_what_does_not_fit_the_memory_is_refused_in_words() -> None:
     genomes = genomes_of(draw_cppns(4, 1))
     with pytest.raises(ValueError, match=r"one network needs about .* engine native"):
         deep.decode(genomes, Resources(engine="device", memory_budget="64MiB"))
+
+
+@contextlib.contextmanager
+def accelerator(memory: int) -> Iterator[Resources]:
+    """What engine auto has where JAX finds a device with so much memory: here it is one
+    by assertion."""
+    with (
+        mock.patch("substrax._resources._automatic", lambda: None),
+        mock.patch("substrax._resources.device_memory", lambda: memory),
+    ):
+        yield Resources()
+
+
+def test_what_no_device_has_room_for_is_left_to_the_native_engine() -> None:
+    """By its own size, whatever its population is; the rest stays on the device."""
+    genomes = genomes_of(draw_cppns(4, 12))
+    wanted = EMR.decode(genomes, NATIVE)
+    # Room for 8 nodes and for 16 is there, for 32 is not, in half of this.
+    with accelerator(240_000), mock.patch.object(discovered_module, "_HIDDEN", 8):
+        found = decode_counted(EMR, genomes, Resources())
+        alone = [
+            decode_counted(EMR, take(genomes, [k]), Resources()).is_on_host[0]
+            for k in (0, 1, 2, 3)
+        ]
+        for insisting in (DEVICE, Resources(devices=1)):
+            with pytest.raises(ValueError, match="one network needs about"):
+                EMR.decode(genomes, insisting)
+    assert_same_links(found.networks, wanted)
+    np.testing.assert_array_equal(found.is_on_host, wanted.num_found > 16)
+    is_between = (wanted.num_found > 8) & (wanted.num_found <= 16)
+    np.testing.assert_array_equal(found.is_grown, is_between)
+    assert is_between.any() and 0 < found.is_on_host.sum() < 12
+    assert alone == found.is_on_host[:4].tolist()
+
+
+def test_room_for_genomes_that_nobody_uses_sends_none_to_the_native_engine() -> None:
+    genomes = jax.tree.map(np.asarray, genomes_of(draw_cppns(4, 12)))
+    leaves, structure = jax.tree.flatten(genomes)
+    names = [field.name for field in dataclasses.fields(Genome)]
+    wide = [
+        np.pad(x, ((0, 0), (0, 64)), constant_values=-1 if name == "node_id" else 0)
+        if name.startswith("node")
+        else x
+        for name, x in zip(names, leaves, strict=True)
+    ]
+    with accelerator(240_000), mock.patch.object(discovered_module, "_HIDDEN", 8):
+        few, many = (
+            decode_counted(EMR, some, Resources())
+            for some in (genomes, jax.tree.unflatten(structure, wide))
+        )
+    np.testing.assert_array_equal(few.is_on_host, many.is_on_host)
+    np.testing.assert_array_equal(few.is_grown, many.is_grown)
+    assert_same_networks(few.networks, many.networks)
+
+
+def test_room_grows_for_each_genome_by_its_own_need() -> None:
+    """Nobody pays for the largest network of the population, nor depends on it."""
+    capacity = Capacity(64, (1, 4, 16, 64, 64, 64))
+    arrays: Any = (
+        np.array([70, 300, 10, 65, 200]),
+        np.array([[1, 4, 16, 64, 8, n] for n in (8, 8, 100, 900, 8)]),
+    )
+    needed = Shortage(*arrays)
+    grown = {
+        (more.hidden, more.quads[4:]): rows.tolist()
+        for more, rows in on_device._grown_by_need(capacity, needed)
+    }
+    assert grown == {
+        (128, (64, 64)): [0],
+        (512, (64, 64)): [1],
+        (64, (256, 256)): [2],
+        (128, (256, 1024)): [3],
+        (256, (64, 64)): [4],
+    }
+
+
+@pytest.mark.slow
+def test_engines_agree_at_the_deepest_grid_of_a_device() -> None:
+    deep = decoder(EMRRule(MAX_DEPTH, variance_threshold=0.1, weight_threshold=2.0))
+    genomes = genomes_of(draw_cppns(8, 6))
+    wanted = deep.decode(genomes, NATIVE)
+    heights = wanted.node_point[:, 1]
+    # Some nodes lie as deep as this: their cells are as small.
+    assert (np.abs(heights * 2**MAX_DEPTH % 1) > 0).any()
+    assert_same_links(deep.decode(genomes, DEVICE), wanted)
+
+
+_SPREAD = """
+from unittest import mock
+import substrax.decoders._on_device as on_device
+from substrax import Resources
+from tests.decoders.test_on_device import EMR, genomes_of, draw_cppns
+from tests.network.support import assert_same_networks
+
+sizes, real = [], on_device.over_genomes
+def counted(*args, mesh, **more):
+    sizes.append(1 if mesh is None else mesh.size)
+    return real(*args, mesh=mesh, **more)
+
+genomes = genomes_of(draw_cppns(3, 37))
+with mock.patch.object(on_device, "over_genomes", counted):
+    all_of_them, one = (
+        EMR.decode(genomes, Resources(engine="device", devices=n)) for n in (None, 1)
+    )
+assert set(sizes) == {4, 1}, sizes
+assert_same_networks(all_of_them, one)
+"""
+
+
+@pytest.mark.slow
+def test_networks_for_the_host_are_made_by_all_devices() -> None:
+    flags = "--xla_force_host_platform_device_count=4"
+    subprocess.run(
+        [sys.executable, "-c", _SPREAD],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}"},
+        check=True,
+        timeout=300,
+    )
 
 
 def test_blocks_follow_the_memory_of_a_device() -> None:

@@ -1,10 +1,13 @@
 """From genomes to fitness on devices: what the native engine says of them, too."""
 
+from unittest import mock
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import substrax.decoders._discovered as discovered_module
 from substrax import Resources
 from substrax.decoders import (
     AbstractDecoder,
@@ -17,6 +20,7 @@ from substrax.decoders import (
 )
 from substrax.evolution._judge import judge
 from substrax.neat import NEAT, presets, tell_growing
+from substrax.network import evaluate
 from substrax.problems import (
     XOR,
     AbstractProblem,
@@ -26,8 +30,13 @@ from substrax.problems import (
     FunctionProblem,
     HardMaze,
     Retina,
+    TracedFitness,
 )
 from substrax.substrate import EMRRule, ESRule, Layout, WeightMap
+from tests.decoders.support import genomes_of
+from tests.evolution.shared import Weights
+from tests.substrate.support import ACTIVATIONS as CPPN_ACTIVATIONS
+from tests.substrate.support import draw_cppns
 
 DEVICE, NATIVE = Resources(engine="device"), Resources(engine="native")
 ACTIVATIONS = ("tanh", "gauss", "sigmoid", "identity")
@@ -127,3 +136,69 @@ def test_what_needs_more_room_is_counted() -> None:
     wanted = decoder.decode(genomes, NATIVE).num_found > 64
     assert judged.num_grown == wanted.sum() > 0
     assert jnp.isfinite(judged.fitness).all()
+
+
+SAMPLES = np.random.default_rng(0).normal(size=(4, 5)).astype(np.float32)
+
+
+class Summed(Weights):
+    """What networks answer; a fitness for both engines."""
+
+    layout = Layout.spread(5, 1)
+
+    def fitness(self, networks, *, key, resources=None):
+        return evaluate(networks, SAMPLES, resources=resources).sum(axis=(1, 2))
+
+    def traced(self):
+        return TracedFitness(answers, lambda outcomes: outcomes.sum(axis=(1, 2)))
+
+
+def answers(network, key):
+    return network(jnp.asarray(SAMPLES))
+
+
+class Compared(Summed):
+    is_separable = False
+
+
+def test_what_no_device_has_room_for_is_judged_by_the_native_engine() -> None:
+    genomes, key = genomes_of(draw_cppns(3, 12)), jax.random.key(0)
+    decoder = Direct(5, 1, activations=CPPN_ACTIVATIONS)
+    # Half of this is room for 8 nodes, and not for 16.
+    with (
+        mock.patch("substrax._resources._automatic", lambda: None),
+        mock.patch("substrax._resources.device_memory", lambda: 5_000),
+    ):
+        parts = decoder, Summed(), genomes, key, NetworkCache(0)
+        judged = judge(*parts, Resources())
+        for insisting in (DEVICE, Resources(devices=1)):
+            with pytest.raises(ValueError, match="one network needs about"):
+                judge(*parts, insisting)
+        with pytest.raises(ValueError, match="one network needs about"):
+            judge(decoder, Compared(), genomes, key, NetworkCache(0), Resources())
+    is_large = (np.asarray(genomes.node_id) >= 0).sum(axis=1) > 8
+    assert (judged.num_grown, judged.num_on_host) == (0, is_large.sum())
+    assert 0 < is_large.sum() < 12
+    native = judge(*parts, NATIVE)
+    np.testing.assert_array_equal(judged.num_hidden, native.num_hidden)
+    np.testing.assert_array_equal(judged.num_links, native.num_links)
+    np.testing.assert_array_equal(judged.fitness[is_large], native.fitness[is_large])
+    np.testing.assert_allclose(judged.fitness, native.fitness, rtol=1e-4)
+
+
+def test_what_needs_more_room_is_counted_where_the_host_gives_the_fitness() -> None:
+    """Also if a network is not built again, because it is there."""
+    reading = CPPNReading(activations=CPPN_ACTIVATIONS)
+    decoder = Discovered(
+        Layout.spread(2, 1), EMRRule(0), reading, WeightMap("linear", 8.0)
+    )
+    genomes, cache = genomes_of(draw_cppns(3, 12)), NetworkCache(1 << 24)
+    wanted = (decoder.decode(genomes, NATIVE).num_found > 2).sum()
+    assert 0 < wanted < 12
+    with mock.patch.object(discovered_module, "_HIDDEN", 2):
+        for num_hits in (0, 12):
+            judged = judge(
+                decoder, Weights(), genomes, jax.random.key(0), cache, DEVICE
+            )
+            assert (judged.num_grown, judged.num_on_host) == (wanted, 0)
+            assert cache.num_hits == num_hits

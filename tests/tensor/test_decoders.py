@@ -16,7 +16,7 @@ from substrax.decoders import (
 from substrax.neat import NEAT, presets, tell_growing
 from substrax.network import evaluate, to_host
 from substrax.substrate import EMRRule, ESRule, Layout, WeightMap
-from substrax.tensor import Capacity
+from substrax.tensor import Capacity, over_genomes, population_mesh
 
 LAYOUT = Layout.spread(3, 2)
 ACTIVATIONS = ("tanh", "sin", "gauss", "sigmoid", "identity")
@@ -47,9 +47,8 @@ DECODERS: dict[str, AbstractDecoder] = {
 }
 
 
-def population(decoder: AbstractDecoder, generations: int = 8):
-    """Genomes that have grown under a random fitness."""
-    neat = NEAT(
+def neat_for(decoder: AbstractDecoder) -> NEAT:
+    return NEAT(
         presets.substrax(
             num_inputs=decoder.num_genome_inputs,
             num_outputs=decoder.num_genome_outputs,
@@ -59,6 +58,16 @@ def population(decoder: AbstractDecoder, generations: int = 8):
             max_links=32,
         )
     )
+
+
+def first_population(decoder: AbstractDecoder):
+    neat = neat_for(decoder)
+    return neat.ask(neat.init(key=jax.random.key(0)))
+
+
+def population(decoder: AbstractDecoder, generations: int = 8):
+    """Genomes that have grown under a random fitness."""
+    neat = neat_for(decoder)
     state = neat.init(key=jax.random.key(0))
     tell = jax.jit(neat.tell)
     for key in jax.random.split(jax.random.key(1), generations):
@@ -115,6 +124,48 @@ def test_networks_and_outputs_are_those_of_the_host(case):
     assert total > 24
     np.testing.assert_allclose(outputs, evaluate(theirs, samples), atol=1e-9)
     np.testing.assert_allclose(evaluate(ours, samples), outputs, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_a_decoder_is_one_traced_function_without_callbacks(name):
+    """Under `scan`, `shard_map`, `lax.map` and `vmap`, one inside the other."""
+    decoder = DECODERS[name]
+    genomes = first_population(decoder)
+    mesh = population_mesh(1)
+
+    def judge(genome, samples):
+        traced = decoder.trace(genome)
+        outputs = traced.network(samples)
+        return outputs.mean(), traced.exceeds, traced.is_sound
+
+    def generations(genomes, some):
+        def one(total, samples):
+            values, *flags = over_genomes(judge, genomes, samples, block=4, mesh=mesh)
+            return total + values.sum(), flags
+
+        return jax.lax.scan(one, jnp.zeros(()), some)
+
+    with jax.enable_x64(True):
+        some = jnp.zeros((2, 4, 3))
+        program = jax.jit(generations).trace(genomes, some)
+        found = names_of(program.jaxpr.jaxpr)
+        assert {"scan", "shard_map"} <= found
+        assert not {x for x in found if "callback" in x or "ffi" in x}
+        program.lower()
+
+
+def names_of(jaxpr) -> set[str]:
+    """Of all operations of a program, those within others included."""
+    found = set()
+    for equation in jaxpr.eqns:
+        found.add(equation.primitive.name)
+        for value in jax.tree.leaves(
+            tuple(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns")
+        ):
+            inner = getattr(value, "jaxpr", value)
+            if hasattr(inner, "eqns"):
+                found |= names_of(inner)
+    return found
 
 
 def test_derivatives_are_those_of_finite_differences(case):

@@ -98,5 +98,5 @@ def test_devices_and_processes_give_the_same_bits():
 
 @pytest.mark.slow
 def test_four_processes_give_the_same_bits_as_one_and_as_two_devices():
-    on_devices = answers(start("2", devices=2))
+    on_devices = answers(start("1", "2", devices=2))
     assert len({*in_processes(4), *in_processes(1), *on_devices}) == 1

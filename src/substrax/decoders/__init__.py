@@ -13,6 +13,8 @@ from ._discovered import es_hyperneat as es_hyperneat
 from ._hyperneat import FixedSubstrate as FixedSubstrate
 from ._hyperneat import HyperNEAT as HyperNEAT
 from ._hyperneat import check_num_links as check_num_links
+from ._on_device import OnDevice as OnDevice
+from ._on_device import genomes_at as genomes_at
 from ._on_device import run_on_device as run_on_device
 from ._seeds import SEED_ACTIVATIONS as SEED_ACTIVATIONS
 from ._seeds import SEEDS as SEEDS

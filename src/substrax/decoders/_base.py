@@ -284,7 +284,7 @@ class AbstractCPPNDecoder(AbstractDecoder):
     def decode(self, genomes: Genome, resources: Resources | None = None) -> Networks:
         resources = resources or Resources()
         if resources.native is None:
-            return decode_on_device(self, genomes, resources)
+            return decode_on_device(self, genomes, resources).networks
         return self.decode_programs(self.reading.compile(genomes), resources)
 
     def decode_programs(

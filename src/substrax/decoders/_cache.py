@@ -5,7 +5,6 @@ import dataclasses
 import hashlib
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Int, UInt8
 
@@ -14,6 +13,7 @@ from ..cppn import Programs
 from ..neat import Genome
 from ..network import Networks
 from ._base import AbstractCPPNDecoder, AbstractDecoder
+from ._on_device import Decoded, decode_on_device, genomes_at
 
 
 class NetworkCache:
@@ -43,7 +43,7 @@ class NetworkCache:
         self.num_hits = 0
         """Networks, in all calls so far, that were not built because they were there:
         kept from the call before, or built for another genome of the same one."""
-        self._kept: Networks | None = None
+        self._kept: Decoded | None = None
         self._place: dict[bytes, int] = {}
 
     def __len__(self) -> int:
@@ -56,17 +56,28 @@ class NetworkCache:
         resources: Resources | None = None,
     ) -> Networks:
         """What `decoder.decode(genomes, resources)` returns."""
+        return self.decode_counted(decoder, genomes, resources).networks
+
+    def decode_counted(
+        self,
+        decoder: AbstractDecoder,
+        genomes: Genome,
+        resources: Resources | None = None,
+    ) -> Decoded:
+        """The same, and which genomes needed more room on a device, whether they were
+        decoded in this call or before."""
+        resources = resources or Resources()
         if not (self.max_bytes and isinstance(decoder, AbstractCPPNDecoder)):
-            return decoder.decode(genomes, resources)
+            return decode_counted(decoder, genomes, resources)
         try:
             # A digest: a substrate's arrays may be large, and are in every key.
             configuration = hashlib.blake2b(_bytes_of(decoder)).digest()
         except TypeError:
-            return decoder.decode(genomes, resources)
+            return decode_counted(decoder, genomes, resources)
         programs = decoder.reading.compile(genomes)
         keys = [configuration + content for content in program_contents(programs)]
         # where each genome's network is, built ones behind those that were kept
-        first_built = 0 if self._kept is None else len(self._kept)
+        first_built = 0 if self._kept is None else len(self._kept.networks)
         place = dict(self._place)
         missing = []
         for genome, key in enumerate(keys):
@@ -78,29 +89,38 @@ class NetworkCache:
         self.num_hits += len(keys) - len(missing)
         if len(missing) < len(keys):
             sources = [built] if self._kept is None else [self._kept, built]
-            networks = _pick(sources, [place[key] for key in keys], resources)
+            found = _pick(sources, [place[key] for key in keys], resources)
         else:
-            networks = built
-        self._keep(networks, keys, resources)
-        return networks
+            found = built
+        self._keep(found, keys, resources)
+        return found
 
-    def _keep(
-        self, networks: Networks, keys: list[bytes], resources: Resources | None
-    ) -> None:
+    def _keep(self, found: Decoded, keys: list[bytes], resources: Resources) -> None:
         """Forgets what was, and keeps of these networks what fits."""
-        size = _sizes(networks) + np.fromiter(map(len, keys), np.int64, len(keys))
-        kept: Networks | None = networks
+        size = _sizes(found.networks) + np.fromiter(map(len, keys), np.int64, len(keys))
+        kept: Decoded | None = found
         if size.sum() > self.max_bytes:
             again = np.fromiter((key in self._place for key in keys), bool, len(keys))
             order = np.argsort(~again, kind="stable")
             fits = np.cumsum(size[order]) <= self.max_bytes
             # In the population's order again: neighbours are copied together.
             some = np.sort(order[fits])
-            kept = _pick([networks], some.tolist(), resources) if some.size else None
+            kept = _pick([found], some.tolist(), resources) if some.size else None
             keys, size = [keys[k] for k in some], size[some]
         self._kept = kept
         self._place = {key: place for place, key in enumerate(keys)}
         self.num_bytes = int(size.sum())
+
+
+def decode_counted(
+    decoder: AbstractDecoder, genomes: Genome, resources: Resources
+) -> Decoded:
+    """What `decoder.decode(genomes, resources)` returns, and where it was made."""
+    # Where the genome is the network, it is read on the host.
+    if resources.native is None and isinstance(decoder, AbstractCPPNDecoder):
+        return decode_on_device(decoder, genomes, resources)
+    networks = decoder.decode(genomes, resources)
+    return Decoded(networks, *np.zeros((2, len(networks)), bool))
 
 
 def _build(
@@ -108,21 +128,19 @@ def _build(
     genomes: Genome,
     programs: Programs,
     missing: Int[np.ndarray, " some"],
-    resources: Resources | None,
-) -> Networks:
+    resources: Resources,
+) -> Decoded:
     """The networks of some genomes."""
-    if (resources or Resources()).native is not None:
-        return decoder.decode_programs(programs.select(missing), resources)
+    if resources.native is not None:
+        networks = decoder.decode_programs(programs.select(missing), resources)
+        return Decoded(networks, *np.zeros((2, len(networks)), bool))
     # On a device genomes are read as they are, and not as programs.
-    some = jax.tree.map(lambda x: x[missing], genomes)
-    return decoder.decode(some, resources)
+    return decode_counted(decoder, genomes_at(genomes, missing), resources)
 
 
-def _pick(
-    sources: list[Networks], places: list[int], resources: Resources | None
-) -> Networks:
+def _pick(sources: list[Decoded], places: list[int], resources: Resources) -> Decoded:
     """Networks by their places in sources behind each other, as new arrays."""
-    starts = np.cumsum([0, *map(len, sources)]).tolist()
+    starts = np.cumsum([0, *(len(source.networks) for source in sources)]).tolist()
     parts = []
     begin = 0
     while begin < len(places):
@@ -135,9 +153,12 @@ def _pick(
         ):
             end += 1
         first = places[begin] - starts[source]
-        parts.append(sources[source].part(first, first + end - begin))
+        parts.append(sources[source].networks.part(first, first + end - begin))
         begin = end
-    return Networks.join(parts, resources)
+    is_grown = np.concatenate([source.is_grown for source in sources])
+    is_on_host = np.concatenate([source.is_on_host for source in sources])
+    networks = Networks.join(parts, resources)
+    return Decoded(networks, is_grown[places], is_on_host[places])
 
 
 def _sizes(networks: Networks) -> Int[np.ndarray, " networks"]:

@@ -1,22 +1,23 @@
 """A population decoded by the tensor engine: one program, in blocks, and again with
 more room for those that need it."""
 
+import dataclasses
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 
 from .._memory import show_bytes
 from .._resources import Resources, device_memory
 from .._types import round_up
-from ..neat import Genome
+from ..neat import NO_NODE, Genome
 from ..network import Networks, TensorNetwork, to_host
-from ..tensor import Capacity, Shortage, over_genomes
+from ..tensor import Capacity, Shortage, over_genomes, population_mesh
 from ._graphs import graph_arrays
 
 if TYPE_CHECKING:
@@ -31,40 +32,95 @@ _FEW = 8
 """How many are taken again side by side, with more room: mostly there are few."""
 _KEPT_BYTES = 5
 """What each pair of nodes takes in a network that is brought to the host."""
-_GROWTH = 4
-"""Room grows in steps, so that few programs are compiled."""
+_HIDDEN_GROWTH, _QUADS_GROWTH = 2, 4
+"""Room grows in steps, so that few programs are compiled: in small ones for hidden
+nodes, because each pair of them is asked about."""
 
 
 class OnDevice(NamedTuple):
     """What a function said of the networks of a population: a tree of arrays for each
-    part, and which genomes these are. `num_grown` genomes needed more room than there
-    was at first."""
+    part, and which genomes these are.
+
+    `grown` are those of them that needed more room than there was at first; `left` are
+    genomes that no device has room for, of which nothing was said.
+    """
 
     parts: list[Any]
     numbers: list[Int[np.ndarray, " some"]]
-    num_grown: int
+    grown: Int[np.ndarray, " grown"]
+    left: Int[np.ndarray, " left"]
 
     def joined(self) -> Any:
-        """The tree of all genomes, in their order."""
+        """The tree of all genomes but those that are left, in their order."""
         order = np.argsort(np.concatenate(self.numbers))
         return jax.tree.map(lambda *x: np.concatenate(x)[order], *self.parts)
 
 
+class Decoded(NamedTuple):
+    """The networks of a population, and which genomes needed what on a device."""
+
+    networks: Networks
+    is_grown: Bool[np.ndarray, " genomes"]
+    """More room than there was at first."""
+    is_on_host: Bool[np.ndarray, " genomes"]
+    """The native engine, for want of room on the device."""
+
+
 def decode_on_device(
     decoder: "AbstractDecoder", genomes: Genome, resources: Resources
-) -> Networks:
+) -> Decoded:
     """The networks of a population, by `decoder.trace`."""
     num = len(graph_arrays(genomes)["node_id"])  # refuses what is no population
+    is_grown, is_on_host = np.zeros((2, num), bool)
     if not num:
-        return to_host(_none(decoder, decoder.first_capacity(), genomes))
-    found = run_on_device(_itself, decoder, genomes, resources, to_host=to_host)
-    whole = Networks.join(found.parts, resources)
-    order = np.argsort(np.concatenate(found.numbers))
-    return whole if (order == np.arange(num)).all() else whole.take(order)
+        networks = to_host(_none(decoder, decoder.first_capacity(), genomes))
+        return Decoded(networks, is_grown, is_on_host)
+    found = run_on_device(
+        _itself,
+        decoder,
+        genomes,
+        resources,
+        mesh=_own_mesh(num, resources),
+        to_host=to_host,
+        may_leave=resources.reserve is not None,
+    )
+    parts, numbers = found.parts, found.numbers
+    if found.left.size:
+        some = genomes_at(genomes, found.left)
+        parts = [*parts, decoder.decode(some, resources.on_host())]
+        numbers = [*numbers, found.left]
+    whole = Networks.join(parts, resources)
+    order = np.argsort(np.concatenate(numbers))
+    networks = whole if (order == np.arange(num)).all() else whole.take(order)
+    is_grown[found.grown], is_on_host[found.left] = True, True
+    return Decoded(networks, is_grown, is_on_host)
 
 
 def _itself(network: TensorNetwork) -> TensorNetwork:
     return network
+
+
+def _own_mesh(num: int, resources: Resources) -> Mesh | None:
+    """The devices that so many networks for the host are made on. Of several processes,
+    each makes its own, and the others may not ask for any; a few are one block."""
+    if jax.process_count() > 1 or num <= _BLOCK:
+        return None
+    mesh = population_mesh(resources.devices)
+    return mesh if mesh.size > 1 else None
+
+
+class _Room(NamedTuple):
+    """What a program has room for."""
+
+    capacity: Capacity | None
+    num_slots: int
+    """Of a genome's nodes."""
+
+    def __lt__(self, other: Any) -> bool:
+        return (self.capacity or (), self.num_slots) < (
+            other.capacity or (),
+            other.num_slots,
+        )
 
 
 def run_on_device(
@@ -75,51 +131,112 @@ def run_on_device(
     *shared: Any,
     mesh: Mesh | None = None,
     to_host: Callable[[Any], Any] = lambda tree: tree,
+    may_leave: bool = False,
 ) -> OnDevice:
     """`fn(network, *shared)` of the network of each genome: one program from genomes to
     what is asked of their networks, over the devices of a mesh if there is one.
 
-    Genomes that need more room than there is are taken again with more, in the same
-    program as all that need as much. Give the same function each time: another one is
-    compiled again. `to_host` gets the values of genomes for which there was room.
+    Genomes that need more room than there is are taken again with more, each with what
+    it needs itself. So how much room a genome gets, and whether it is left because no
+    device has as much, depends on the genome and the settings alone, and not on its
+    population. Unless some may be left, that is an error.
+
+    Give the same function each time: another one is compiled again. `to_host` gets the
+    values of genomes for which there was room.
     """
     genomes = jax.tree.map(np.asarray, genomes)  # the same in all processes
-    num = genomes.node_id.shape[0]
-    todo, capacity = np.arange(num), decoder.first_capacity()
-    found = OnDevice([], [], 0)
+    num, first = genomes.node_id.shape[0], decoder.first_capacity()
+    todo: dict[_Room, list[np.ndarray]] = {}
+    left: list[np.ndarray] = []
+
+    def put(some: Int[np.ndarray, " some"], capacity: Capacity | None) -> None:
+        """Some genomes to where there is so much room."""
+        for room, which in _rooms(decoder, capacity, genomes, some, resources):
+            if room is not None:
+                todo.setdefault(room, []).append(which)
+            elif may_leave:
+                left.append(which)
+            else:
+                _refuse_size(decoder, capacity, genomes, which, resources)
+
+    put(np.arange(num), first)
+    found, grown = OnDevice([], [], *np.zeros((2, 0), int)), []
     with jax.enable_x64(decoder.dtype == np.float64):
-        while todo.size:
-            block = _block(decoder, capacity, genomes, resources)
-            program = _program(fn, decoder, capacity, block, mesh)
+        while todo:
+            room = min(todo)
+            members = np.sort(np.concatenate(todo.pop(room)))
+            block = _block(decoder, *room)
+            program = _program(fn, decoder, room.capacity, block, mesh)
             at_once = num
             if fn is _itself:
-                at_once = _most_kept(decoder, capacity, genomes, resources)
-            left, needed = [], []
-            for begin in range(0, todo.size, at_once):
-                part = todo[begin : begin + at_once]
-                # Of all genomes, whole blocks; of those that are left, few numbers of
-                # blocks: each number is compiled.
-                size = part.size if todo.size == num else round_up(part.size, 1)
-                some = _some(genomes, part, block * -(-size // block))
+                at_once = _most_kept(decoder, room, resources)
+            for begin in range(0, members.size, at_once):
+                part = members[begin : begin + at_once]
+                # Of all genomes, whole blocks; of some, few numbers of blocks: each
+                # number is compiled.
+                size = part.size if members.size == num else round_up(part.size, 1)
+                some = genomes_at(genomes, part, block * -(-size // block))
+                some = _trimmed(some, room.num_slots)
                 values, exceeds, is_sound, shortage = program(some, *shared)
                 is_sound = np.asarray(is_sound)[: part.size]
                 if not is_sound.all():
-                    _refuse(decoder, _some(genomes, part[~is_sound], 1))
+                    _refuse(decoder, genomes_at(genomes, part[~is_sound]))
                 exceeds = np.asarray(exceeds)[: part.size]
                 if not exceeds.all():
                     found.parts.append(to_host(_rows(values, ~exceeds)))
                     found.numbers.append(part[~exceeds])
+                    if room.capacity != first:
+                        grown.append(part[~exceeds])
                 if exceeds.any():
-                    seen = _rows(shortage, exceeds)
-                    needed.append(jax.tree.map(lambda x: x.max(axis=0), seen))
-                left.append(part[exceeds])
-            todo = np.concatenate(left)
-            if needed:
-                assert capacity is not None
-                most = jax.tree.map(lambda *x: np.maximum.reduce(x), *needed)
-                capacity = _grown(capacity, most)
-            found = found._replace(num_grown=max(found.num_grown, todo.size))
-    return found
+                    assert room.capacity is not None
+                    needed = _rows(shortage, exceeds)
+                    for capacity, rows in _grown_by_need(room.capacity, needed):
+                        put(part[exceeds][rows], capacity)
+    return found._replace(
+        grown=np.sort(np.concatenate(grown)) if grown else found.grown,
+        left=np.sort(np.concatenate(left)) if left else found.left,
+    )
+
+
+def _rooms(
+    decoder: "AbstractDecoder",
+    capacity: Capacity | None,
+    genomes: Genome,
+    some: Int[np.ndarray, " some"],
+    resources: Resources,
+) -> Iterator[tuple[_Room | None, Int[np.ndarray, " part"]]]:
+    """Where some genomes find so much room: None where no device has it.
+
+    What counts is the size of the genome itself, in powers of two. Genomes have as many
+    slots as the largest of their population needs; only where that is too much are
+    those without a node cut off, which else would be one more program to compile.
+    """
+    widest, budget = genomes.node_id.shape[1], resources.device_budget
+    own = np.array([round_up(n, 1) for n in _used_slots(genomes, some)], np.int64)
+    for num_slots in np.unique(own).tolist():
+        which = some[own == num_slots]
+        if decoder.traced_bytes(capacity, num_slots) > budget:
+            yield None, which
+        elif decoder.traced_bytes(capacity, widest) <= budget:
+            yield _Room(capacity, widest), which
+        else:
+            yield _Room(capacity, num_slots), which
+
+
+def _used_slots(genomes: Genome, some: Int[np.ndarray, " some"]) -> list[int]:
+    is_node = genomes.node_id[some] != NO_NODE
+    return (is_node * np.arange(1, is_node.shape[1] + 1)).max(axis=1).tolist()
+
+
+def _trimmed(genomes: Genome, num_slots: int) -> Genome:
+    """Genomes without slots that none of them uses; those in use come first."""
+    leaves, structure = jax.tree.flatten(genomes)
+    names = [field.name for field in dataclasses.fields(Genome)]
+    cut = [
+        leaf[:, :num_slots] if name.startswith("node") else leaf
+        for name, leaf in zip(names, leaves, strict=True)
+    ]
+    return jax.tree.unflatten(structure, cut)
 
 
 def _rows(tree: Any, mask: np.ndarray) -> Any:
@@ -130,12 +247,11 @@ def _rows(tree: Any, mask: np.ndarray) -> Any:
 
 def _most_kept(
     decoder: "AbstractDecoder",
-    capacity: Capacity | None,
-    genomes: Genome,
+    room: _Room,
     resources: Resources,
 ) -> int:
     """How many networks are brought to the host at a time, as matrices."""
-    num_nodes = decoder.num_traced_nodes(capacity, genomes.node_id.shape[1])
+    num_nodes = decoder.num_traced_nodes(*room)
     return max(1, resources.device_budget // 4 // (_KEPT_BYTES * num_nodes**2))
 
 
@@ -168,29 +284,20 @@ def _none(
         return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
 
 
-def _some(genomes: Genome, which: np.ndarray, size: int) -> Genome:
+def genomes_at(
+    genomes: Genome, which: Int[np.ndarray, " some"], size: int = 0
+) -> Genome:
     """Some genomes, the last several times, so that there are `size` at least."""
     index = np.append(which, np.repeat(which[-1:], max(0, size - which.size)))
-    return jax.tree.map(lambda x: x[index], genomes)
+    return jax.tree.map(lambda x: np.asarray(x)[index], genomes)
 
 
 def _block(
-    decoder: "AbstractDecoder",
-    capacity: Capacity | None,
-    genomes: Genome,
-    resources: Resources,
+    decoder: "AbstractDecoder", capacity: Capacity | None, num_slots: int
 ) -> int:
     """How many genomes are decoded side by side: it depends on their sizes, and on the
     memory of the device, alone."""
-    num_slots = genomes.node_id.shape[1]
-    of_one, room = decoder.traced_bytes(capacity, num_slots), resources.device_budget
-    if of_one > room:
-        raise ValueError(
-            f"one network needs about {show_bytes(of_one)} on a device, more than "
-            f"there is for it ({show_bytes(room)}). Raise memory_budget if it is "
-            "smaller than the device's memory, lower depth, raise "
-            "variance_threshold, or use engine native."
-        )
+    of_one = decoder.traced_bytes(capacity, num_slots)
     size = _block_size(of_one, device_memory())
     return size if capacity == decoder.first_capacity() else min(size, _FEW)
 
@@ -203,18 +310,47 @@ def _block_size(of_one: int, of_device: int | None) -> int:
     return max(1, min(most, 1 << max(0, (at_once // of_one).bit_length() - 1)))
 
 
-def _grown(capacity: Capacity, needed: Shortage) -> Capacity:
-    """Room for what was seen to be needed.
+def _grown_by_need(
+    capacity: Capacity, needed: Shortage
+) -> Iterator[tuple[Capacity, Int[np.ndarray, " rows"]]]:
+    """Room for what each of some genomes was seen to need, and whose it is."""
+    rows: dict[Capacity, list[int]] = {}
+    for row in range(len(needed.hidden)):
+        more = _grown(capacity, jax.tree.map(lambda x, row=row: x[row], needed))
+        rows.setdefault(more, []).append(row)
+    for more, some in rows.items():
+        yield more, np.array(some)
 
-    All levels grow together, so that a run meets few capacities: each of them is a
-    program to be compiled.
-    """
+
+def _grown(capacity: Capacity, needed: Shortage) -> Capacity:
+    """Room for what was seen to be needed, in few sizes: each is a program to be
+    compiled. All levels grow together."""
     hidden, quads = capacity.hidden, capacity.quads
     while hidden < needed.hidden:
-        hidden *= _GROWTH
+        hidden *= _HIDDEN_GROWTH
     while any(has < wants for has, wants in zip(quads, needed.quads, strict=True)):
-        quads = tuple(min(4**level, _GROWTH * has) for level, has in enumerate(quads))
+        quads = tuple(
+            min(4**level, _QUADS_GROWTH * has) for level, has in enumerate(quads)
+        )
     return Capacity(hidden, quads)
+
+
+def _refuse_size(
+    decoder: "AbstractDecoder",
+    capacity: Capacity | None,
+    genomes: Genome,
+    which: Int[np.ndarray, " some"],
+    resources: Resources,
+) -> NoReturn:
+    """Says that no device has room for some genomes."""
+    num_slots = round_up(max(_used_slots(genomes, which)), 1)
+    needed = decoder.traced_bytes(capacity, num_slots)
+    raise ValueError(
+        f"one network needs about {show_bytes(needed)} on a device, more than there "
+        f"is for it ({show_bytes(resources.device_budget)}). Raise memory_budget if it "
+        "is smaller than the device's memory, lower depth, raise variance_threshold, "
+        "or use engine native."
+    )
 
 
 def _refuse(decoder: "AbstractDecoder", genomes: Genome) -> None:

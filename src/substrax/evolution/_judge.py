@@ -2,7 +2,8 @@
 
 On devices it is one program, from genomes to what a problem wants to know of each
 network; networks exist there for some genomes at a time, and never here. A problem that
-cannot say what that is gets networks on the host.
+cannot say what that is gets networks on the host. Genomes whose networks no device has
+room for are left to the native engine.
 """
 
 import functools
@@ -14,7 +15,13 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from .._resources import Resources
-from ..decoders import AbstractDecoder, NetworkCache, run_on_device
+from ..decoders import (
+    AbstractDecoder,
+    NetworkCache,
+    OnDevice,
+    genomes_at,
+    run_on_device,
+)
 from ..neat import Genome
 from ..network import Networks, TensorNetwork
 from ..problems import AbstractProblem, TracedFitness, checked_fitness
@@ -31,6 +38,8 @@ class Judged(NamedTuple):
     """None where they are not on the host."""
     num_grown: int = 0
     """Genomes that needed more room on the device than there was at first."""
+    num_on_host: int = 0
+    """Genomes that the device had no room for, so that the native engine had them."""
 
 
 def judge(
@@ -45,13 +54,16 @@ def judge(
     traced = problem.traced() if resources.native is None else None
     if traced is not None:
         return _judge_on_device(decoder, problem, traced, genomes, key, resources)
-    networks = cache.decode(decoder, genomes, resources)
+    decoded = cache.decode_counted(decoder, genomes, resources)
+    networks = decoded.networks
     fitness = problem.fitness(networks, key=key, resources=resources)
     return Judged(
         checked_fitness(fitness, len(networks)),
         networks.num_hidden,
         networks.num_links,
         networks,
+        num_grown=int(decoded.is_grown.sum()),
+        num_on_host=int(decoded.is_on_host.sum()),
     )
 
 
@@ -71,11 +83,36 @@ def _judge_on_device(
         resources,
         words,
         mesh=population_mesh(resources.devices),
+        # (some are judged apart from the others, then)
+        may_leave=resources.reserve is not None and problem.is_separable is not False,
     )
-    outcomes, num_hidden, num_links = found.joined()
-    wide = jax.tree.map(lambda x: x.astype(np.float64), outcomes)
-    fitness = checked_fitness(traced.fitness(wide), len(num_hidden))
-    return Judged(fitness, num_hidden, num_links, None, found.num_grown)
+    judged = None
+    if found.parts:
+        outcomes, num_hidden, num_links = found.joined()
+        wide = jax.tree.map(lambda x: x.astype(np.float64), outcomes)
+        fitness = checked_fitness(traced.fitness(wide), len(num_hidden))
+        judged = Judged(fitness, num_hidden, num_links, None, len(found.grown))
+    if not found.left.size:
+        assert judged is not None
+        return judged
+    some, host = genomes_at(genomes, found.left), resources.on_host()
+    others = judge(decoder, problem, some, key, NetworkCache(0), host)
+    return _together(found, judged, others)
+
+
+def _together(found: OnDevice, judged: Judged | None, others: Judged) -> Judged:
+    """What is known of genomes on the device, and of the others, in their order."""
+    others = others._replace(networks=None, num_on_host=len(others.fitness))
+    if judged is None:
+        return others
+    here = np.sort(np.concatenate(found.numbers))
+    order = np.argsort(np.concatenate([here, found.left]))
+    both = [(j.fitness, j.num_hidden, j.num_links) for j in (judged, others)]
+    fitness, num_hidden, num_links = (
+        np.concatenate(pair)[order] for pair in zip(*both, strict=True)
+    )
+    counts = judged.num_grown, others.num_on_host
+    return Judged(fitness, num_hidden, num_links, None, *counts)
 
 
 @functools.lru_cache(maxsize=32)

@@ -78,6 +78,7 @@ def make_record(
         best_hidden=int(num_hidden[best]),
         best_network_links=int(num_links[best]),
         threshold=float(info.threshold),
+        num_on_host=judged.num_on_host,
         num_failed=int(info.num_failed),
         num_empty=int((num_hidden == 0).sum()),
         seconds=round(seconds, 6),

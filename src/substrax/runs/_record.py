@@ -55,7 +55,8 @@ class GenerationRecord:
 
     `best_fitness` is that of this generation (None if every evaluation failed),
     `best_ever` that of the run so far. `species_size` has one entry for each living
-    species, oldest first. `num_empty` counts networks without a hidden node,
+    species, oldest first. `num_on_host` counts genomes that no device had room for: the
+    native engine judged them. `num_empty` counts networks without a hidden node,
     `num_unlinked` those without a link, `fitness_spread` is the standard deviation of
     the fitnesses that are numbers (None if there are none), `num_failed` counts those
     that were NaN or infinite. `threshold` is the compatibility threshold that the next
@@ -83,6 +84,7 @@ class GenerationRecord:
     seconds: float
     compile_seconds: float
     num_cached: int = 0
+    num_on_host: int = 0
     num_unlinked: int = 0
     fitness_spread: float | None = None
     num_grown: int = 0

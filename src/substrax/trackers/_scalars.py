@@ -21,6 +21,7 @@ GROUPS = {
         "num_unlinked",
         "num_cached",
         "num_grown",
+        "num_on_host",
     ),
     "time": ("seconds", "compile_seconds"),
 }
