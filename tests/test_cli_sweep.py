@@ -202,8 +202,9 @@ def test_a_job_array_for_slurm_is_a_script(tmp_path, monkeypatch, capsys):
         words, env=environment, capture_output=True, text=True, check=True
     )
     said = done.stdout.splitlines()
+    # Without its number of cores, srun binds a task to one of them.
     assert said == [
-        "substrax", "sweep", name, "--out", "here and there",
+        "--cpus-per-task=4", "substrax", "sweep", name, "--out", "here and there",
         "--shard", "2/3", "--jobs", "4",
     ]  # fmt: skip
 
