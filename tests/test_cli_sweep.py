@@ -149,7 +149,8 @@ def test_single_runs_are_ordinary_runs(folder: Path, capsys):
         (["plan.toml", "--jobs", "0"], "--jobs is 0"),
         (["plan.toml", "--sbatch", "0"], "--sbatch is 0"),
         (["plan.toml", "--jobs", "2", "--executor", "dask://x:1"], "Leave one of them"),
-        (["plan.toml", "--executor", "ray://x:1"], "dask://HOST:PORT"),
+        (["plan.toml", "--executor", "ray://x:1"], "dask://host:8786"),
+        (["plan.toml", "--executor", "processes:0"], "at least 1"),
         (["wrong.toml"], "did you mean 'generations'"),
     ],
 )
@@ -202,8 +203,9 @@ def test_a_job_array_for_slurm_is_a_script(tmp_path, monkeypatch, capsys):
         words, env=environment, capture_output=True, text=True, check=True
     )
     said = done.stdout.splitlines()
+    # Without its number of cores, srun binds a task to one of them.
     assert said == [
-        "substrax", "sweep", name, "--out", "here and there",
+        "--cpus-per-task=4", "substrax", "sweep", name, "--out", "here and there",
         "--shard", "2/3", "--jobs", "4",
     ]  # fmt: skip
 

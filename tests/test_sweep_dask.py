@@ -5,14 +5,16 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jax
 import pytest
 
 import substrax as sx
+from substrax.workers import WorkersError
 from tests.front.test_sweep import KEYWORDS, contents
 
 distributed = pytest.importorskip("distributed")
@@ -46,13 +48,17 @@ def worker(port: int) -> subprocess.Popen:
     return start("dask_worker", address, *words)
 
 
+def scheduler_at(port: int) -> subprocess.Popen:
+    words = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+    return start("dask_scheduler", *words)
+
+
 @pytest.fixture
 def cluster(tmp_path, monkeypatch) -> Iterator[tuple[int, list[subprocess.Popen]]]:
+    """Where the scheduler is; its workers, and it itself as the last."""
     monkeypatch.chdir(tmp_path)
     port = free_port()
-    words = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
-    scheduler = start("dask_scheduler", *words)
-    workers = [worker(port), worker(port)]
+    processes = [worker(port), worker(port), scheduler_at(port)]
     try:
         end = time.monotonic() + 60
         while True:
@@ -61,39 +67,91 @@ def cluster(tmp_path, monkeypatch) -> Iterator[tuple[int, list[subprocess.Popen]
                 break
             assert time.monotonic() < end
             time.sleep(0.2)
-        yield port, workers
+        yield port, processes
     finally:
-        for process in [*workers, scheduler]:
+        for process in processes:
             process.kill()
             process.wait()
 
 
-def test_workers_that_die_and_join_change_nothing(tmp_path, cluster):
-    port, workers = cluster
-    long = {**KEYWORDS, "settings": {**KEYWORDS["settings"], "generations": 60}}
-    expected, found = tmp_path / "expected", tmp_path / "found"
-    sx.sweep(**long, directory=expected, jobs=1, progress=False)
-    address = f"dask://127.0.0.1:{port}"
+LONG = {**KEYWORDS, "settings": {**KEYWORDS["settings"], "generations": 60}}
 
-    import threading
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory) -> dict[str, tuple]:
+    folder = tmp_path_factory.mktemp("expected") / "s"
+    sx.sweep(**LONG, directory=folder, jobs=1, progress=False)
+    return contents(folder)
+
+
+@contextlib.contextmanager
+def disturbed(folder: Path, disturb: Callable[[], None]) -> Iterator[None]:
+    """Does something as soon as the first run of a sweep has begun."""
+
+    def wait() -> None:
+        end = time.monotonic() + 120
+        while not list(folder.glob("runs/*/metrics.jsonl")) and time.monotonic() < end:
+            time.sleep(0.05)
+        disturb()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    yield
+    thread.join()
+
+
+def test_workers_that_die_and_join_change_nothing(tmp_path, cluster, expected):
+    port, processes = cluster
 
     def disturb() -> None:
-        end = time.monotonic() + 120
-        while not list(found.glob("runs/*/metrics.jsonl")) and time.monotonic() < end:
-            time.sleep(0.05)
-        workers[0].kill()
-        workers.append(worker(port))
+        processes[0].kill()
+        processes.append(worker(port))
 
-    thread = threading.Thread(target=disturb)
-    thread.start()
-    result = sx.sweep(**long, directory=found, executor=address, progress=False)
-    thread.join()
+    place, address = tmp_path / "found", f"dask://127.0.0.1:{port}"
+    with disturbed(place, disturb):
+        result = sx.sweep(**LONG, directory=place, executor=address, progress=False)
     assert result.is_finished and not result.failures
-    assert contents(found) == contents(expected)
+    assert contents(place) == expected
 
 
-def test_a_scheduler_that_is_not_there_is_said(tmp_path):
-    with pytest.raises(OSError, match="no Dask scheduler answers"):
+def test_another_scheduler_in_the_place_of_a_killed_one(tmp_path, cluster, expected):
+    port, processes = cluster
+
+    def disturb() -> None:
+        processes[2].kill()
+        processes[2].wait()
+        # Workers without a nanny end with their scheduler.
+        processes.extend((scheduler_at(port), worker(port)))
+
+    place, address = tmp_path / "found", f"dask://127.0.0.1:{port}"
+    with disturbed(place, disturb):
+        result = sx.sweep(**LONG, directory=place, executor=address, progress=False)
+    assert result.is_finished and not result.failures
+    assert contents(place) == expected
+
+
+def test_a_scheduler_that_is_killed_ends_a_sweep_that_goes_on_without(
+    tmp_path, cluster, expected, monkeypatch
+):
+    port, processes = cluster
+    monkeypatch.setattr("substrax.workers._names.CONNECT_SECONDS", 2.0)
+    place, address = tmp_path / "found", f"dask://127.0.0.1:{port}"
+    with (
+        disturbed(place, lambda: processes[2].kill()),
+        pytest.raises(WorkersError, match="cannot be reached any more") as raised,
+    ):
+        sx.sweep(**LONG, directory=place, executor=address, progress=False)
+    assert f"`substrax resume {place}` goes on" in raised.value.__notes__[0]
+    # The last worker may still be about to end.
+    for process in processes:
+        process.wait(60)
+    assert sx.sweep(place, jobs=1, progress=False).is_finished
+    assert contents(place) == expected
+
+
+def test_a_scheduler_that_is_not_there_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr("substrax.workers._names.CONNECT_SECONDS", 2.0)
+    with pytest.raises(WorkersError, match=r"the Dask scheduler at .* cannot be reach"):
         sx.sweep(
             **KEYWORDS,
             directory=tmp_path / "s",

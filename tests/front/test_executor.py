@@ -55,6 +55,34 @@ def test_a_program_without_a_guard_shares_what_it_defines(tmp_path: Path) -> Non
     assert "simulating" in found.stderr  # where workers print
 
 
+GUARDED = """
+from substrax.config._own import named
+import substrax as sx
+
+if __name__ == "__main__":
+    from mine import problem
+    below = sx.HostProblem(len, sx.Layout.spread(2, 1))
+    print(named(problem)[0])
+"""
+
+
+def test_what_a_program_imports_or_makes_below_its_guard(tmp_path: Path) -> None:
+    """A worker finds what was imported there; what was made there is told."""
+    (tmp_path / "mine.py").write_text(
+        "import substrax as sx\n"
+        "def links(networks):\n    return networks.num_links\n"
+        "problem = sx.HostProblem(links, sx.Layout.spread(2, 1))\n"
+    )
+    script = tmp_path / "program.py"
+    script.write_text(GUARDED)
+    found = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=120
+    )
+    assert found.stdout == "mine:problem\n", found.stderr
+    with pytest.raises(ValueError, match=r"no below in .*program\.py.*for no worker"):
+        sx.evolve(f"{script}:below", directory=tmp_path / "run")
+
+
 @pytest.mark.parametrize("problem", ["xor", "cartpole", "data"])
 def test_experiments_and_data_are_the_same_with_workers(problem: str) -> None:
     given, settings = problem, dict(SMALL)

@@ -22,6 +22,8 @@ def work(document, should_stop):
         os.kill(os.getpid(), signal.SIGKILL)
     if do == "busy" and number < 3:
         return {"status": "busy"}
+    if do == "pause":
+        time.sleep(1.0)
     if do == "wait":
         for _ in range(600):
             time.sleep(0.05)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,9 +17,9 @@ from substrax.sweeps import (
     Processes,
     Stop,
     _jobs,
-    open_executor,
     run_jobs,
 )
+from substrax.workers import WorkersError
 
 WORK = "tests.sweeps.jobs:work"
 ROOT = Path(__file__).parent.parent.parent
@@ -194,17 +194,55 @@ def test_no_job_begins_after_the_time_is_up(tmp_path):
 def test_any_executor_does_the_jobs(tmp_path):
     with ThreadPoolExecutor(2) as executor:
         outcome = run_jobs(
-            jobs(tmp_path, "echo", "fail", "echo"), OnExecutor(WORK, executor, 2)
+            jobs(tmp_path, "echo", "fail", "echo"), OnExecutor(WORK, executor)
         )
     assert outcome.results.keys() == {"0", "2"}
     assert "it is broken" in outcome.failures["1"]
 
 
-def test_an_executor_that_was_shut_down_is_a_failure_with_its_sentence(tmp_path):
+def test_an_executor_that_was_shut_down_is_the_end_with_its_sentence(tmp_path):
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
-    outcome = run_jobs(jobs(tmp_path, "echo"), OnExecutor(WORK, executor))
-    assert "cannot schedule new futures after shutdown" in outcome.failures["0"]
+    with pytest.raises(WorkersError, match="cannot schedule new futures after shutdow"):
+        run_jobs(jobs(tmp_path, "echo"), OnExecutor(WORK, executor))
+
+
+def test_jobs_that_their_executor_forgets_are_begun_again(tmp_path, monkeypatch):
+    """As Dask's does when its scheduler is another one."""
+    executor, lost = ThreadPoolExecutor(2), [Future(), Future()]
+    lost[1].set_exception(ConnectionError("the scheduler has gone"))
+    workers, left = OnExecutor(WORK, executor), lost.copy()
+    submit = workers.crew.submit
+
+    def submit_or_lose(*args):
+        return left.pop() if left else submit(*args)
+
+    monkeypatch.setattr(workers.crew, "submit", submit_or_lose)
+    monkeypatch.setattr(workers.crew, "is_forgotten", lambda future: future in lost)
+    outcome = run_jobs(jobs(tmp_path, "echo", "echo"), workers)
+    assert outcome.results.keys() == {"0", "1"} and not outcome.failures and not left
+    executor.shutdown()
+
+
+def test_without_workers_one_waits_and_says_so(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("substrax.sweeps._on_executor._TELL_SECONDS", 0.05)
+    with ThreadPoolExecutor(1) as executor:
+        workers, come = OnExecutor(WORK, executor), time.monotonic() + 0.7
+        is_there = lambda: int(time.monotonic() > come)
+        monkeypatch.setattr(workers.crew, "num_workers", is_there)
+        assert run_jobs(jobs(tmp_path, "pause"), workers).results
+    assert "no worker is there; waiting for one." in caplog.text
+
+
+def test_an_executor_gets_two_jobs_for_each_worker(tmp_path):
+    most = []
+    with ThreadPoolExecutor(2) as executor:
+        outcome = run_jobs(
+            jobs(tmp_path, *["echo"] * 9),
+            OnExecutor(WORK, executor),
+            on_progress=lambda progress: most.append(len(progress.running)),
+        )
+    assert len(outcome.results) == 9 and max(most) == 4
 
 
 def test_an_executor_told_to_stop_begins_nothing_more(tmp_path):
@@ -225,11 +263,8 @@ def test_an_executor_told_to_stop_begins_nothing_more(tmp_path):
 
 
 def test_addresses_of_executors_are_checked():
-    with (
-        pytest.raises(ValueError, match="dask://HOST:PORT"),
-        open_executor("ray://somewhere"),
-    ):
-        pass
+    with pytest.raises(ValueError, match=r"dask://host:8786"):
+        OnExecutor(WORK, "ray://somewhere")
 
 
 def test_at_least_one_process_is_needed():

@@ -1,7 +1,10 @@
 """Dask within this process: no network, and the same bits. More is in `tests.hurt`."""
 
+import shutil
+import subprocess
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,3 +83,53 @@ def test_a_scheduler_that_is_not_there_is_told_before_a_directory_is_made(
     with pytest.raises(OSError, match=f"scheduler at {address} cannot be reached"):
         sx.evolve("xor", executor=f"dask://{address}", directory=place)
     assert not place.exists()
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> dict[str, str]:
+    """Of our own making, as Dask's configuration has it."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl here")
+    key, cert = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")
+    words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    words += ["-subj", "/CN=here", "-keyout", key, "-out", cert]
+    subprocess.run(["openssl", *words], check=True, capture_output=True)
+    found = {"ca-file": cert}
+    for who in ("client", "scheduler", "worker"):
+        found |= {f"{who}.key": key, f"{who}.cert": cert}
+    return {f"distributed.comm.tls.{name}": file for name, file in found.items()}
+
+
+def test_a_scheduler_with_certificates_gives_the_same_bits(
+    certificate: dict[str, str], monkeypatch
+) -> None:
+    """Those of Dask's own configuration; without them nobody gets in."""
+    import dask.config
+
+    monkeypatch.setattr("substrax.workers._names.CONNECT_SECONDS", 3.0)
+    with dask.config.set(certificate), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cluster = distributed.LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=None,
+            host="127.0.0.1",
+            protocol="tls://",
+            security=distributed.Security(require_encryption=True),
+        )
+        address = cluster.scheduler_address
+        assert address.startswith("tls://127.0.0.1:")
+        try:
+            shared = evolve(*parts(Weights()), seed=3, generations=2, executor=address)
+            with (
+                dask.config.set({"distributed.comm.tls.client.cert": None}),
+                pytest.raises(WorkersError, match=f"scheduler at {address} cannot be"),
+            ):
+                open_crew(address)
+            with pytest.raises(WorkersError, match="cannot be reached"):
+                open_crew(address.replace("tls://", "dask://"))
+        finally:
+            cluster.close()
+    alone = evolve(*parts(Weights()), seed=3, generations=2)
+    assert timeless(alone.history) == timeless(shared.history)

@@ -1,8 +1,9 @@
 """Sharing out: everything is done, whatever happens on the way."""
 
 import logging
+import multiprocessing
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
@@ -16,7 +17,7 @@ from substrax.workers import (
     open_crew,
 )
 
-from .support import Hostile, squares
+from .support import Hostile, die, squares
 
 
 def share(executor, ask=None, **options) -> Share:
@@ -165,3 +166,22 @@ def test_without_workers_one_waits_and_says_so(caplog, monkeypatch) -> None:
         assert joined(one.run(3), 3) == [0, 1, 4]
     assert "no worker is there" in caplog.text
     executor.shutdown()
+
+
+def test_an_executor_that_was_shut_down_is_told() -> None:
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(WorkersError, match=r"no more work \(cannot sched.*a new"):
+        share(executor).run(4)
+
+
+def test_a_pool_that_ends_with_one_of_its_processes_is_told() -> None:
+    def ask(span: Span, is_full: bool):
+        return die, (3,)
+
+    context = multiprocessing.get_context("spawn")
+    with (
+        ProcessPoolExecutor(1, mp_context=context) as executor,
+        pytest.raises(WorkersError, match=r"no more work .*pool is not usable"),
+    ):
+        share(executor, ask).run(1)

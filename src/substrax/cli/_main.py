@@ -189,9 +189,9 @@ def _add_sweep(parser: Parser) -> None:
     )
     parser.add_argument(
         "--executor",
-        metavar="ADDRESS",
+        metavar="NAME",
         help="dask://HOST:PORT: the workers of a Dask scheduler, which see the same "
-        "folder, instead of processes here",
+        "folder, instead of processes here (processes:8 is --jobs 8)",
     )
     parser.add_argument(
         "--shard", metavar="I/N", help="the I-th of N shares, 1/N to N/N, and no more"

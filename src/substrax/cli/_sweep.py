@@ -312,15 +312,17 @@ def _tell_plan(
 
 _SBATCH = """\
 #!/bin/bash
-# {runs} runs in {num} shares, one for each task of a job array. All tasks work in
-# the same folder, which must be on a file system that all nodes see. Whatever is killed
-# or runs out of time: submit it again, and it goes on.
+# {runs} in {shares}, one for each task of a job array. All tasks work in the same
+# folder, which must be on a file system that all nodes see. Whatever is killed or runs
+# out of time: submit it again, and it goes on. A task needs memory for as many
+# processes as it has cores.
 #SBATCH --job-name={name}
 #SBATCH --array=1-{num}
 #SBATCH --cpus-per-task=4
 #SBATCH --mem=8G
 #SBATCH --time=24:00:00
 #SBATCH --requeue
+#SBATCH --open-mode=append
 #SBATCH --signal=TERM@60
 #SBATCH --output={name}-%A_%a.log
 
@@ -328,7 +330,8 @@ set -euo pipefail
 cd {here}
 # An environment, if there is one: source .venv/bin/activate
 
-srun substrax sweep {plan} --out {out} \\
+# (srun does not know by itself how many cores the task has)
+srun --cpus-per-task="${{SLURM_CPUS_PER_TASK}}" substrax sweep {plan} --out {out} \\
     --shard "${{SLURM_ARRAY_TASK_ID}}/{num}" --jobs "${{SLURM_CPUS_PER_TASK}}"
 """
 
@@ -338,9 +341,11 @@ def _sbatch(arguments: argparse.Namespace, folder: SweepFolder) -> str:
     is_folder = is_sweep(arguments.plan)
     plan = folder.path / "plan.toml" if is_folder else Path(arguments.plan)
     name = "".join(c if c.isalnum() else "-" for c in folder.path.name).strip("-")
+    num = min(arguments.sbatch, folder.num_runs)
     return _SBATCH.format(
-        runs=folder.num_runs,
-        num=min(arguments.sbatch, folder.num_runs),
+        runs=counted(folder.num_runs, "run"),
+        shares=counted(num, "share"),
+        num=num,
         name=name or "sweep",
         here=shlex.quote(str(Path().absolute())),
         plan=shlex.quote(str(plan)),

@@ -174,6 +174,7 @@ def _find(name: str) -> Any:
             names = [n for n in vars(module) if not n.startswith("_")]
             raise ValueError(
                 f"there is no {attribute} in {place}{suggest(attribute, names)}."
+                f"{_below_a_guard(module)}"
             )
         found = getattr(found, part)
     return found
@@ -202,6 +203,20 @@ class _EvolvesError(BaseException):
 
     No `Exception`: what the file itself catches must not catch it.
     """
+
+
+def _below_a_guard(module: types.ModuleType) -> str:
+    """A sentence about what only a program has, if the file has such a part."""
+    try:
+        text = Path(module.__file__ or "").read_text("utf-8")
+    except (OSError, ValueError):
+        return ""
+    if "__main__" not in text:
+        return ""
+    return (
+        ' What stands below `if __name__ == "__main__":` is there for the program '
+        "alone, and for no worker: put the problem above it, or into another file."
+    )
 
 
 _loading: list[str] = []
@@ -287,8 +302,9 @@ def _global_name(problem: AbstractProblem) -> str | None:
     parts = vars(problem).values() if hasattr(problem, "__dict__") else ()
     functions = [inspect.unwrap(part) for part in parts if callable(part)]
     modules = {getattr(function, "__module__", None) for function in functions}
-    # Sorted, so that a problem with two names gets the same one each time.
-    for module_name in sorted({*modules, "__main__"} - {None}):
+    # In one order, so that a problem with two names gets the same one each time; the
+    # program last, which may have a name only while it runs as one.
+    for module_name in [*sorted(modules - {None, "__main__"}), "__main__"]:
         module = sys.modules.get(module_name)
         place = None if module is None else _place(module)
         if place is None:

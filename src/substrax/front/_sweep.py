@@ -35,7 +35,6 @@ from ..sweeps import (
     default_jobs,
     failures_of,
     is_sweep,
-    open_executor,
     pairs_table,
     read_arms,
     read_plan,
@@ -46,6 +45,7 @@ from ..sweeps import (
     write_parquet,
 )
 from ..sweeps import RESULTS as RESULTS
+from ..workers import WorkersError, num_processes
 from ._notebook import beside_figures
 from ._sweep_display import SweepSilent, make_sweep_display
 from ._sweep_plan import Prepared, prepare, read_shard, shared
@@ -270,25 +270,18 @@ def make_workers(
     stack: contextlib.ExitStack, jobs: int | None, executor: Executor | str | None
 ) -> Processes | OnExecutor:
     """Where runs are done."""
-    if executor is None:
+    if executor is None or executor == "none":
         return Processes(WORK, default_jobs() if jobs is None else jobs)
     if jobs is not None:
         raise ValueError(
             "jobs says how many processes of this machine run; an executor has its own "
             "number of workers. Leave one of them out."
         )
-    if isinstance(executor, str) and executor.startswith("processes:"):
-        number = executor.removeprefix("processes:")
-        if not (number.isascii() and number.isdigit()):
-            raise ValueError(
-                f"executor is {executor!r}. Say how many processes: processes:8, for "
-                "example."
-            )
-        return Processes(WORK, int(number))
-    if isinstance(executor, str):
-        return OnExecutor(WORK, *stack.enter_context(open_executor(executor)))
-    num = getattr(executor, "_max_workers", 1)
-    return OnExecutor(WORK, executor, num if isinstance(num, int) else 1)
+    if isinstance(executor, str) and (num := num_processes(executor)) is not None:
+        return Processes(WORK, num)
+    workers = OnExecutor(WORK, executor)
+    stack.callback(workers.close)
+    return workers
 
 
 def run_sweep(
@@ -325,14 +318,21 @@ def run_sweep(
                 outcomes[key] = SeedOutcome.of(summary(path))
         on_progress(progress)
 
-    return run_jobs(
-        shared(jobs, shard),
-        workers,
-        look_fn=look,
-        on_progress=tell,
-        stop=stop,
-        max_seconds=max_seconds,
-    )
+    try:
+        return run_jobs(
+            shared(jobs, shard),
+            workers,
+            look_fn=look,
+            on_progress=tell,
+            stop=stop,
+            max_seconds=max_seconds,
+        )
+    except WorkersError as error:
+        error.add_note(
+            f"What is done is saved: `substrax resume {prepared.folder.path}` goes on "
+            "from there, in processes of this machine."
+        )
+        raise
 
 
 def missing_extras() -> list[str]:

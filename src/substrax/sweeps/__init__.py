@@ -17,7 +17,6 @@ from ._jobs import Stop as Stop
 from ._machine import machine_facts as machine_facts
 from ._machine import machine_lines as machine_lines
 from ._on_executor import OnExecutor as OnExecutor
-from ._on_executor import open_executor as open_executor
 from ._outcomes import ArmOutcome as ArmOutcome
 from ._outcomes import Pair as Pair
 from ._outcomes import arms_table as arms_table

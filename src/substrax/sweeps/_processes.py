@@ -61,6 +61,9 @@ class Processes:
             self._slots[place] = process
         process.submit(job)
 
+    def look(self) -> None:
+        return None  # each process has a thread that tells
+
     def stop(self) -> None:
         for process in filter(None, self._slots):
             process.close()

@@ -156,6 +156,7 @@ class _Schedule:
             self.workers.submit(job)
 
     def _wait(self) -> None:
+        self.workers.look()
         with contextlib.suppress(queue.Empty):
             self._take(self.events.get(timeout=_TICK_SECONDS))
             while True:

@@ -11,6 +11,7 @@ from ._crew import this_place as this_place
 from ._errors import WorkersError as WorkersError
 from ._names import check_executor as check_executor
 from ._names import check_reachable as check_reachable
+from ._names import num_processes as num_processes
 from ._processes import Processes as Processes
 from ._share import Answer as Answer
 from ._share import Share as Share

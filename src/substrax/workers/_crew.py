@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any
 
+from ._errors import WorkersError
 from ._names import check_executor, read_name
 from ._processes import Processes
 
@@ -17,7 +18,14 @@ class AbstractCrew(abc.ABC):
 
     def submit(self, fn: Callable[..., Any], *args: Any) -> Future:
         """Asks for `fn(*args)`; a `WorkersError` if nobody is there to be asked."""
-        return self.executor.submit(fn, *args)
+        try:
+            return self.executor.submit(fn, *args)
+        except Exception as error:  # each executor says in its own way that it is over
+            text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            raise WorkersError(
+                f"the executor takes no more work ({text}). Continue the run with a "
+                "new one, or without"
+            ) from error
 
     @abc.abstractmethod
     def num_workers(self) -> int:

@@ -53,6 +53,11 @@ def _number(name: str, text: str) -> int:
     return int(text)
 
 
+def num_processes(name: str) -> int | None:
+    """How many processes of this machine a name means; None if it means none."""
+    return read_name(name).num
+
+
 def check_executor(executor: object) -> None:
     """Refuses what is no executor, before anything is done. A library that is missing
     is an `ImportError`, which says how to install it."""
