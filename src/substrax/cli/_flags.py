@@ -4,6 +4,8 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..settings import SWITCHED_ON
+
 
 class Parser(argparse.ArgumentParser):
     """A parser of arguments that knows its flags, and whether they take a value.
@@ -57,7 +59,7 @@ def take_settings(
         if not equals:
             is_last = position >= len(words)
             if is_last or words[position].startswith("--"):
-                value = "true"
+                value = SWITCHED_ON
             else:
                 value = words[position]
                 position += 1
