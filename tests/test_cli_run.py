@@ -77,6 +77,15 @@ def test_a_flag_without_its_value(words, capsys):
     assert "Was its value left out?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"), [(["rnu", "xor"], "'run'"), (["xor"], "`substrax run xor`")]
+)
+def test_a_misspelt_command_is_told_with_what_was_meant(words, meant, capsys):
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert f"there is no command {words[0]!r} (did you mean {meant}?)" in said
+
+
 def test_a_switch_needs_no_value(capsys):
     assert main(["list", "xor", "--method", "neat", "--is-recurrent"]) == 0
     assert "is_recurrent = true" in capsys.readouterr().out

@@ -1,7 +1,7 @@
 """Settings among the words of a command line."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ..settings import SWITCHED_ON
@@ -18,6 +18,7 @@ class Parser(argparse.ArgumentParser):
         self, *, late: Callable[[], Mapping[str, str]] = dict, **options: Any
     ) -> None:
         self.flags: dict[str, bool] = {}
+        self.commands: Collection[str] = ()
         self.late = late
         super().__init__(allow_abbrev=False, **options)
 
