@@ -4,8 +4,6 @@ import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from ..settings import SWITCHED_ON
-
 
 class Parser(argparse.ArgumentParser):
     """A parser of arguments that knows its flags, and whether they take a value.
@@ -60,6 +58,9 @@ def take_settings(
         if not equals:
             is_last = position >= len(words)
             if is_last or words[position].startswith("--"):
+                # (here, as it takes time, and a name that is wrong is told at once)
+                from ..settings import SWITCHED_ON
+
                 value = SWITCHED_ON
             else:
                 value = words[position]

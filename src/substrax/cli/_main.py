@@ -1,6 +1,7 @@
 """Commands and their arguments."""
 
 import argparse
+import reprlib
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -8,7 +9,6 @@ from pathlib import Path
 from .. import __version__
 from .._extra import TRACKER_LIBRARIES, require_extra
 from .._suggest import suggest
-from .._types import shown
 from ..experiments import builtin_experiments, read_experiment
 from ._errors import in_words
 from ._flags import Parser, take_settings
@@ -216,7 +216,8 @@ def _check_command(word: str, commands: Collection[str]) -> None:
     if word in builtin_experiments():
         meant = f" (did you mean `substrax run {word}`?)"
     raise ValueError(
-        f"there is no command {shown(word)}{meant}. Known are {', '.join(commands)}; "
+        f"there is no command {reprlib.repr(word)}{meant}. Known are "
+        f"{', '.join(commands)}; "
         "`substrax --help` says what they do."
     )
 

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import hashlib
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -74,8 +73,6 @@ class Table(AbstractProblem):
                 'say which table: path = "data.csv" (--path data.csv), a CSV or '
                 "Parquet file, and target_column if it is not the last."
             )
-        # for titles: one table among others
-        object.__setattr__(self, "name", Path(self.path).stem)
         check_test_share(self.test_share)
         check_positive("chunk_size", self.chunk_size)
         if self.samples_per_generation is not None:
