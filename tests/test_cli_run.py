@@ -61,9 +61,34 @@ def test_quiet_json_is_the_result_alone(tmp_path, capsys):
     assert json.loads(line)["result"]["generations"] == 1
 
 
-def test_a_flag_without_its_value(capsys):
-    assert main(["run", "xor", "--generations"]) == 2
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["xor", "--generations"],
+        ["xor", "--depth", "--report"],
+        ["xor", "--method"],
+        ["xor", "--connections", "--quiet"],
+        ["table", "--path", "--report"],
+    ],
+    ids=" ".join,
+)
+def test_a_flag_without_its_value(words, capsys):
+    assert main(["run", *words]) == 2
     assert "Was its value left out?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"), [(["rnu", "xor"], "'run'"), (["xor"], "`substrax run xor`")]
+)
+def test_a_misspelt_command_is_told_with_what_was_meant(words, meant, capsys):
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert f"there is no command {words[0]!r} (did you mean {meant}?)" in said
+
+
+def test_a_switch_needs_no_value(capsys):
+    assert main(["list", "xor", "--method", "neat", "--is-recurrent"]) == 0
+    assert "is_recurrent = true" in capsys.readouterr().out
 
 
 def test_a_checkpoint_is_no_model(ran):
@@ -72,9 +97,58 @@ def test_a_checkpoint_is_no_model(ran):
         sx.load(place)
 
 
+@pytest.mark.parametrize("name", ["config.toml", "checkpoints/000003.safetensors"])
+def test_files_of_a_run_that_are_no_model_lead_to_it(ran, name):
+    with pytest.raises(ValueError, match=f"the directory of a run: {ran}"):
+        sx.load(ran / name)
+
+
 def test_a_directory_in_use_says_how_to_go_on_in_python(ran):
     with pytest.raises(ValueError, match=r"substrax\.resume\('"):
         sx.evolve("xor", generations=1, directory=ran)
+
+
+WRONG = {
+    "a fitness of many numbers": "return network(network_inputs).sum(axis=1)",
+    "a name that is not there": "return nowhere",
+}
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_a_run_that_is_refused_at_once_leaves_nothing(
+    fault, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
+        "import jax.numpy as jnp\nnetwork_inputs = jnp.ones((3, 2))\n"
+        f"def fitness(network):\n    {WRONG[fault]}\n"
+    )
+    words = ["--inputs", "2", "--outputs", "1", "--method", "neat"]
+    assert main(["run", "mine.py:fitness", *words, "--population", "16"]) == 2
+    assert capsys.readouterr().err
+    assert list(Path("runs").iterdir()) == []
+
+
+def test_a_refused_run_leaves_what_was_there_before(tmp_path):
+    def fitness(networks, key):
+        raise ValueError("no such world")
+
+    problem = sx.HostProblem(fitness, sx.Layout.spread(2, 1))
+    settings = {"method": "neat", "population": 16, "progress": False}
+    (tmp_path / "mine").mkdir()
+    for name, is_left in (("mine", True), ("new", False)):
+        with pytest.raises(ValueError, match="no such world"):
+            sx.evolve(problem, directory=tmp_path / name, **settings)
+        assert (tmp_path / name).exists() == is_left
+
+    def later(generation):
+        raise ValueError("my callback")
+
+    with pytest.raises(ValueError, match="my callback"):
+        sx.evolve(
+            "xor", depth=2, population=16, callbacks=[later], directory=tmp_path / "a"
+        )
+    assert sx.resume(tmp_path / "a", generations=2).generations == 2
 
 
 def test_ctrl_c_in_python_says_how_to_go_on(tmp_path):

@@ -84,3 +84,11 @@ def test_the_sdist_builds_and_tests_but_holds_no_results(sdist):
         first = name.partition("/")[0]
         assert first not in ("paper", "benchmarks", ".ci", ".github", "runs"), name
         assert not name.startswith("docs/results")
+
+
+def test_the_tests_in_the_sdist_need_nothing_that_is_not_in_it(sdist):
+    for member in sdist.getmembers():
+        if re.search(r"/tests/.*\.py$", member.name):
+            program = sdist.extractfile(member).read().decode()
+            needed = re.findall(r"^(?:from|import) (\w+)", program, re.M)
+            assert not {"benchmarks", "paper"} & set(needed), member.name

@@ -73,6 +73,17 @@ def test_import_leaves_jax_as_it_was():
     assert run_python(code).split() == ["True", "False"]
 
 
+def test_the_page_on_design_names_the_layers_that_exist():
+    """From top to bottom, and with a word on what each is for."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    page = (ROOT / "docs" / "design.md").read_text()
+    section = page[page.index("### Layers") : page.index("### Beside the package")]
+    rows = re.findall(r"^\| (`.*?) \| \S", section, re.M)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert named == re.findall(r"\w+", " ".join(layers))
+
+
 def test_tests_run_under_strict_promotion():
     with pytest.raises(jax.dtypes.TypePromotionError, match="promotion"):
         jnp.add(jnp.zeros(2, jnp.float32), jnp.zeros(2, jnp.int32))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import substrax as sx
 from substrax import report
@@ -76,6 +77,19 @@ def test_a_run_is_enough_or_a_sentence_says_what_to_use(runs, method, name):
     else:
         with pytest.raises(ValueError, match=r"Use plot_(genome|substrate)"):
             plot(runs[method])
+
+
+def test_what_is_saved_without_further_words_is_sharp_and_has_all_its_text(
+    runs, tmp_path
+):
+    figure = runs["emr"].plot()
+    figure.savefig(tmp_path / "fitness.png")
+    with Image.open(tmp_path / "fitness.png") as image:
+        assert image.size == (680, 460)  # 200 dpi
+    window = figure.get_window_extent()
+    within = figure.get_tightbbox().transformed(figure.dpi_scale_trans)
+    assert window.x0 <= within.x0 and within.x1 <= window.x1
+    assert window.y0 <= within.y0 and within.y1 <= window.y1
 
 
 def test_a_run_is_no_sweep(runs):

@@ -1,7 +1,7 @@
 """Settings among the words of a command line."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 
@@ -16,6 +16,7 @@ class Parser(argparse.ArgumentParser):
         self, *, late: Callable[[], Mapping[str, str]] = dict, **options: Any
     ) -> None:
         self.flags: dict[str, bool] = {}
+        self.commands: Collection[str] = ()
         self.late = late
         super().__init__(allow_abbrev=False, **options)
 
@@ -57,7 +58,10 @@ def take_settings(
         if not equals:
             is_last = position >= len(words)
             if is_last or words[position].startswith("--"):
-                value = "true"
+                # (here, as it takes time, and a name that is wrong is told at once)
+                from ..settings import SWITCHED_ON
+
+                value = SWITCHED_ON
             else:
                 value = words[position]
                 position += 1

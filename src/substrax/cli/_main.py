@@ -1,13 +1,15 @@
 """Commands and their arguments."""
 
 import argparse
+import reprlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from .. import __version__
 from .._extra import TRACKER_LIBRARIES, require_extra
-from ..experiments import read_experiment
+from .._suggest import suggest
+from ..experiments import builtin_experiments, read_experiment
 from ._errors import in_words
 from ._flags import Parser, take_settings
 
@@ -148,6 +150,7 @@ def _parser() -> tuple[Parser, dict[str, bool]]:
     flags: dict[str, bool] = {}
     for name in _WITH_SETTINGS:
         flags |= commands.choices[name].flags
+    parser.commands = commands.choices
     return parser, flags
 
 
@@ -206,9 +209,24 @@ def _add_sweep(parser: Parser) -> None:
     _add_quiet(parser, "print a JSON object for each run and one for the result")
 
 
+def _check_command(word: str, commands: Collection[str]) -> None:
+    if word in commands:
+        return
+    meant = suggest(word, commands)
+    if word in builtin_experiments():
+        meant = f" (did you mean `substrax run {word}`?)"
+    raise ValueError(
+        f"there is no command {reprlib.repr(word)}{meant}. Known are "
+        f"{', '.join(commands)}; "
+        "`substrax --help` says what they do."
+    )
+
+
 def _dispatch(words: Sequence[str]) -> int:
     settings: dict[str, str] = {}
     parser, flags = _parser()
+    if words and not words[0].startswith("-"):
+        _check_command(words[0], parser.commands)
     if words and words[0] in _WITH_SETTINGS:
         words, settings = take_settings(words, flags)
     arguments = parser.parse_args(words)

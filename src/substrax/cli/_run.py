@@ -103,7 +103,7 @@ def go(
     else:
         display = make_display(experiment, directory.path)
     try:
-        with interruption.watch(), display:
+        with interruption.watch(), display, directory.unless_refused():
             result = experiment.evolve(
                 directory=directory,
                 callbacks=[display.update, *trackers, interruption],

@@ -20,7 +20,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -66,7 +66,7 @@ from ._best import (
 from ._checkpoint import Checkpoint
 from ._facts import gather_facts
 from ._identity import difference
-from ._lock import lock
+from ._lock import RunLockedError, lock
 
 State = TypeVar("State")
 
@@ -82,6 +82,7 @@ class RunDirectory:
         self.path = Path(path)
         self._metrics = Metrics(self.path / METRICS)
         self._has_checkpoint = False
+        self._is_new = False
         check_directory(self.path)
         if (self.path / CHECKPOINTS).is_dir():
             refuse_links(_checkpoint.ours(self.path / CHECKPOINTS))
@@ -100,6 +101,7 @@ class RunDirectory:
         `data.safetensors`, piece by piece.
         """
         folder = Path(path)
+        is_new = not folder.exists()
         check_unused(folder)
         refuse_links(folder / name for name in (LOCK, CHECKPOINTS, CONFIG, DATA))
         folder.mkdir(parents=True, exist_ok=True)
@@ -113,7 +115,9 @@ class RunDirectory:
                 write_atomically(folder / CONFIG, config_text)
             # written last: what has this file is a run
             write_atomically(folder / FACTS, sealed(gather_facts(seed)))
-        return RunDirectory(folder)
+        directory = RunDirectory(folder)
+        directory._is_new = is_new
+        return directory
 
     def __repr__(self) -> str:
         return f"RunDirectory({str(self.path)!r})"
@@ -196,6 +200,35 @@ class RunDirectory:
             if (self.path / CHECKPOINTS).is_dir():
                 remove_temporaries(self.path / CHECKPOINTS, _checkpoint.NAMES)
             yield
+
+    @contextmanager
+    def unless_refused(self) -> Iterator[None]:
+        """Where a run goes on within; if it ends by a mistake before its first
+        generation is over, a directory that was made for it is removed.
+
+        So whoever corrects the mistake finds the place free. What comes from outside,
+        such as a full disk, is no mistake: that run can be resumed.
+        """
+        try:
+            yield
+        except (OSError, MemoryError, ImportError, RunLockedError):
+            raise
+        except Exception:
+            if self._is_new:
+                with suppress(OSError, ValueError):  # the first one matters
+                    self._remove_if_empty()
+            raise
+
+    def _remove_if_empty(self) -> None:
+        with lock(self.path / LOCK):
+            if _has_results(self.path):
+                return
+            for name in (FACTS, CONFIG, DATA, TRACKERS):
+                (self.path / name).unlink(missing_ok=True)
+            (self.path / CHECKPOINTS).rmdir()
+            if [path.name for path in self.path.iterdir()] == [LOCK]:
+                (self.path / LOCK).unlink()
+                self.path.rmdir()
 
     def write_config(self, text: str) -> None:
         """Replaces the configuration (a resumed run may have other limits)."""

@@ -200,6 +200,8 @@ def go(
             stack.enter_context(display)
             watchers.append(display.update)
             on_progress = display.progress
+        if directory is not None:
+            stack.enter_context(directory.unless_refused())
         try:
             result = experiment.evolve(
                 directory=directory,

@@ -113,4 +113,6 @@ def read_facts(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     at once.
     """
     arrays, metadata = map_safetensors(path)
+    if "substrax" not in metadata:
+        raise ValueError("it holds arrays, but does not say of which network.")
     return arrays, json.loads(metadata["substrax"])

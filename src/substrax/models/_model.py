@@ -22,6 +22,7 @@ from ..network import (
     to_tensors,
 )
 from ..problems import Label, Preparation
+from ..runs import BEST_ARRAYS, FACTS
 from ._file import INCOMPLETE, network_from, read_facts, write_model
 
 
@@ -166,15 +167,13 @@ class Model:
                 fitness=None if fitness is None else float(fitness),
             )
         except (*INCOMPLETE, ValueError) as error:
-            advice = "that model.save() wrote, or the best.safetensors of a run"
-            if place.parent.name == "checkpoints":
-                advice = (
-                    f"that model.save() wrote, or the directory of a run: "
-                    f"{place.parent.parent}"
-                )
+            runs = [p for p in list(place.parents)[:2] if (p / FACTS).is_file()]
+            other = (
+                f"directory of a run: {runs[0]}" if runs else f"{BEST_ARRAYS} of a run"
+            )
             raise ValueError(
                 f"{place} is no model that can be used: {brief(error)}. Give a file "
-                f"{advice}."
+                f"that model.save() wrote, or the {other}."
             ) from error
 
     def describe(self) -> Description:

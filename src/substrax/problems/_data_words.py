@@ -7,9 +7,12 @@ _MOST_LABELS = 6
 
 
 def data_in_words(problem: AbstractProblem) -> str | None:
-    """Rows, columns, and what is to be answered; None for a problem without data."""
+    """Rows, columns, and what is to be answered; None where nobody gave any data.
+
+    Tables of logic functions and the like have samples as well, but are not scaled.
+    """
     prepared, samples = problem.preparation, problem.samples()
-    if samples is None or (prepared.classes is None and prepared.output_scale is None):
+    if samples is None or prepared.shift is None:
         return None
     inputs, targets = samples
     test = problem.test_samples()

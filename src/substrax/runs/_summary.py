@@ -17,6 +17,7 @@ from typing import Any
 from .._documents import parse_toml
 from .._files import write_atomically
 from .._safetensors import map_safetensors
+from .._types import counted
 from ._diagnosis import diagnose
 from ._files import (
     BEST_ARRAYS,
@@ -166,8 +167,14 @@ def _best(place: Path) -> dict[str, Any] | None:
             "generation": facts["generation"],
             "genome_nodes": len(arrays["genome.node_id"]),
             "genome_links": len(arrays["genome.link_id"]),
-            "network": f"{num_inputs} inputs, {num_hidden} hidden nodes, "
-            f"{num_outputs} outputs, {len(arrays['network.link_source'])} links",
+            "network": ", ".join(
+                [
+                    counted(num_inputs, "input"),
+                    counted(num_hidden, "hidden node"),
+                    counted(num_outputs, "output"),
+                    counted(len(arrays["network.link_source"]), "link"),
+                ]
+            ),
         }
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise DamagedRunError(

@@ -11,6 +11,7 @@ from ._names import known_settings as known_settings
 from ._resolve import Resolved as Resolved
 from ._resolve import resolve as resolve
 from ._setting import NONE as NONE
+from ._setting import SWITCHED_ON as SWITCHED_ON
 from ._setting import Setting as Setting
 from ._setting import setting_of as setting_of
 from ._tables import FILE as FILE

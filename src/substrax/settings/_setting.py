@@ -13,6 +13,15 @@ from .._types import FALSE_WORDS, TRUE_WORDS, as_number, shown
 NONE = "none"
 """How "no value" is written, since TOML has no word for it."""
 
+
+class _SwitchedOn(str):
+    __slots__ = ()
+
+
+SWITCHED_ON = _SwitchedOn("true")
+"""What a flag without a value says, which is enough for settings that are true or
+false."""
+
 _NAMES: dict[Any, str] = {
     int: "a whole number",
     float: "a number",
@@ -43,6 +52,11 @@ class Setting:
                 return None
             if value is None:
                 self._refuse(value)
+        if value is SWITCHED_ON and self.kind is not bool:
+            raise ValueError(
+                f"{self.key} is 'true', as a flag without a value says, but must be "
+                f"{self._wanted()}. Was its value left out?"
+            )
         if not self.is_list:
             return self._one(value)
         if isinstance(value, str):
@@ -85,14 +99,15 @@ class Setting:
             self._refuse(text)
 
     def _refuse(self, value: Any) -> typing.NoReturn:
+        raise ValueError(f"{self.key} is {shown(value)}, but must be {self._wanted()}.")
+
+    def _wanted(self) -> str:
         wanted = _NAMES[self.kind]
+        if self.choices:
+            wanted = f"one of {', '.join(self.choices)}"
         if self.is_list:
             wanted = f"a list, each of them {wanted}"
-        if self.is_optional:
-            wanted += f', or "{NONE}"'
-        # A flag without a value is switched on.
-        hint = " Was its value left out?" if value == "true" else ""
-        raise ValueError(f"{self.key} is {shown(value)}, but must be {wanted}.{hint}")
+        return wanted + (f', or "{NONE}"' if self.is_optional else "")
 
 
 def setting_of(
