@@ -24,6 +24,8 @@ from substrax.neat import (
     presets,
     tell_growing,
 )
+from substrax.neat._genome import LARGEST_GENOME
+from substrax.neat._growth import _doubled
 from substrax.neat._initial import first_population, initial_pairs
 from substrax.neat._neat import _as_leaf
 from substrax.neat._reproduction import scores_of
@@ -277,6 +279,13 @@ def test_a_generation_that_failed_as_a_whole_leaves_no_trace_in_the_history(star
 
 
 SPLIT = SpeciationConfig(compatibility_threshold=0.4)
+
+
+def test_room_is_doubled_up_to_the_largest_genome_and_no_further():
+    """What is asked for beyond is refused by `grow`, or it would be tried for ever."""
+    assert _doubled(100) == 200
+    assert _doubled(LARGEST_GENOME - 1) == LARGEST_GENOME
+    assert _doubled(LARGEST_GENOME) > LARGEST_GENOME
 
 
 @pytest.mark.slow

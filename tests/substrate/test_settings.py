@@ -59,6 +59,11 @@ def test_a_wrong_setting_of_emr_is_named(setting: dict[str, Any]) -> None:
         EMRRule(**setting)
 
 
+def test_emr_has_a_band_if_its_threshold_is_positive() -> None:
+    assert not EMRRule(band_threshold=0.0).has_band
+    assert EMRRule(band_threshold=0.1).has_band
+
+
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"configuration 'sideways'.*lateral"):
         EMRRule(connections="sideways")
