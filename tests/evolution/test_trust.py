@@ -24,6 +24,7 @@ from substrax.evolution._identity import difference
 from substrax.neat import NEAT, presets
 from substrax.problems import FunctionProblem, HostProblem, checked_fitness
 from substrax.report import write_report
+from substrax.runs._metrics import to_line
 from substrax.substrate import Layout
 
 from .support import Problem, SumOfWeights, parts
@@ -323,6 +324,23 @@ def test_every_flipped_bit_of_the_metrics_costs_a_line_at_most(run):
         # an end of line that is gone joins two
         assert len(found) >= len(records) - 2
         assert run.damaged_lines() or len(found) == len(records) - 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"best_fitness": ...}, "has no best_fitness"), ({"num_species": "x"}, "'x'")],
+)
+def test_metrics_of_which_a_field_is_wrong_are_named(run, change, said):
+    """Each line is as whole as its checksum, but is no record of a generation."""
+    path = run.path / "metrics.jsonl"
+    records = [{**record, **change} for record in run.metrics()]
+    kept = [{k: v for k, v in r.items() if v is not ...} for r in records]
+    path.write_bytes(b"".join(map(to_line, kept)))
+    with pytest.raises(DamagedRunError, match=re.escape(str(path))) as caught:
+        finish(RunDirectory(run.path), generations=4)
+    assert said in str(caught.value)
+    path.unlink()
+    assert finish(RunDirectory(run.path), generations=4).generations == 4
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{}", b"[" * 100_000, b"", b"\xff", b"1"])

@@ -81,13 +81,10 @@ def _jobs(arguments: argparse.Namespace) -> list[Job]:
 def _copies(num: int) -> Iterator["queue.Queue[Path]"]:
     """Checkouts to break, with what was compiled for the tests of this one."""
     free: queue.Queue[Path] = queue.Queue()
-    leave_out = shutil.ignore_patterns(
-        ".venv", ".cache", ".git", "results", "runs", "build", "site", ".hypothesis"
-    )
     with tempfile.TemporaryDirectory(prefix="substrax-mutants-") as folder:
         for number in range(num):
             copy = Path(folder) / str(number)
-            shutil.copytree(ROOT, copy, ignore=leave_out, symlinks=True)
+            shutil.copytree(ROOT, copy, ignore=_left_out, symlinks=True)
             (copy / _OURS_FIRST.parent).mkdir()
             (copy / _OURS_FIRST).write_text(_LATE)
             _check_is_imported(copy)
@@ -96,6 +93,16 @@ def _copies(num: int) -> Iterator["queue.Queue[Path]"]:
                 shutil.copytree(compiled, copy / ".cache" / "jax")
             free.put(copy)
         yield free
+
+
+_LEFT_OUT = {
+    ".venv", ".cache", ".git", "results", "runs", "build", "site", ".hypothesis"
+}  # fmt: skip
+
+
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """What was made in the checkout; the package has a folder `runs`, too."""
+    return _LEFT_OUT.intersection(names) if Path(folder) == ROOT else set()
 
 
 _OURS_FIRST = Path(".ours-first") / "sitecustomize.py"
@@ -116,13 +123,26 @@ def _environment(copy: Path) -> dict[str, str]:
 
 def _check_is_imported(copy: Path) -> None:
     """Otherwise no mutant would be noticed, or all that fail anyway."""
-    words = [sys.executable, "-B", "-c", "import substrax; print(substrax.__file__)"]
+    names = sorted({_module_name(subject.module) for subject in SUBJECTS})
     run = subprocess.run(
-        words, cwd=copy, env=_environment(copy), capture_output=True, text=True,
-        check=True,
+        [sys.executable, "-B", "-c", _PLACES, *names],
+        cwd=copy, env=_environment(copy), capture_output=True, text=True, check=True,
     )  # fmt: skip
-    if not Path(run.stdout.strip()).is_relative_to(copy):
-        raise RuntimeError(f"tests in {copy} import {run.stdout.strip()}.")
+    for place in run.stdout.splitlines():
+        if not Path(place).is_relative_to(copy):
+            raise RuntimeError(f"tests in {copy} import {place}.")
+
+
+_PLACES = """\
+import importlib.util, sys
+
+for name in sys.argv[1:]:
+    print(importlib.util.find_spec(name).origin)
+"""
+
+
+def _module_name(module: str) -> str:
+    return f"substrax.{module[:-3].replace('/', '.')}"
 
 
 def _noticed(copy: Path, subject: Subject, mutant: Mutant) -> str:

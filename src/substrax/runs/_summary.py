@@ -29,8 +29,8 @@ from ._files import (
     read_config,
     read_facts,
 )
-from ._metrics import read_lines
-from ._record import GenerationRecord, StopReason
+from ._metrics import history_of, read_lines
+from ._record import StopReason
 from ._seal import sealed, unsealed
 
 _ABOUT = (CONFIG, FACTS, METRICS, BEST_ARRAYS)
@@ -111,9 +111,9 @@ def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
         best["is_solved"] = target is not None and best["fitness"] >= target
         best["network"] = kept.get("network") or best["network"]
         best["measures"] = kept.get("measures", {})
-    is_open = best is None or not best["is_solved"]
-    # Nothing is diagnosed of what is solved.
-    history = [GenerationRecord.from_dict(line) for line in metrics] if is_open else []
+    history = history_of(place / METRICS, metrics)
+    if best is not None and best["is_solved"]:
+        history = []  # nothing is diagnosed of what is solved
     return {
         "directory": str(place),
         "problem": facts.get("problem") or config["problem"]["name"],
