@@ -125,6 +125,7 @@ def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
         "error": facts.get("error"),
         "damaged_lines": lines.damaged,
         "code_changes": facts.get("code_changes", []),
+        "engine_changes": facts.get("engine_changes", []),
         "target": target,
         "seconds": round(sum(m["seconds"] for m in metrics), 3),
         "compile_seconds": round(sum(m["compile_seconds"] for m in metrics), 3),
@@ -196,6 +197,12 @@ def summary_lines(facts: Mapping[str, Any]) -> list[str]:
     if facts["code_changes"]:
         numbers = ", ".join(map(str, facts["code_changes"][:5]))
         lines.append(f"the code of the fitness was changed before generation {numbers}")
+    if facts["engine_changes"]:
+        numbers = ", ".join(map(str, facts["engine_changes"][:5]))
+        lines.append(
+            f"the engine was changed before generation {numbers}: since then numbers "
+            "are rounded differently"
+        )
     if facts["num_cached"]:
         lines.append(f"{facts['num_cached']} networks came from the cache")
     lines += [f"stuck? {sentence}" for sentence in facts["diagnosis"]]
