@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from ._forks import Forks
 from ._operators import Mutant, draw_mutants
 from ._subjects import SUBJECTS, Subject
 
@@ -77,6 +78,9 @@ def _jobs(arguments: argparse.Namespace) -> list[Job]:
     return jobs
 
 
+_forks: dict[Path, Forks] = {}
+
+
 @contextlib.contextmanager
 def _copies(num: int) -> Iterator["queue.Queue[Path]"]:
     """Checkouts to break, with what was compiled for the tests of this one."""
@@ -91,8 +95,13 @@ def _copies(num: int) -> Iterator["queue.Queue[Path]"]:
             compiled = ROOT / ".cache" / "jax"
             if compiled.is_dir():
                 shutil.copytree(compiled, copy / ".cache" / "jax")
+            _forks[copy] = Forks(copy, _environment(copy))
             free.put(copy)
-        yield free
+        try:
+            yield free
+        finally:
+            for copy in list(_forks):
+                _forks.pop(copy).close()
 
 
 _LEFT_OUT = {
@@ -178,30 +187,19 @@ def _check_passes(copy: Path, tests: tuple[str, ...], is_logic: bool) -> None:
 
 
 def _failing(copy: Path, tests: tuple[str, ...], is_logic: bool) -> str:
-    environment = _environment(copy) | {"HYPOTHESIS_PROFILE": "mutants"}
-    if is_logic:
-        environment["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
-    words = ["-m", "pytest", "-x", "-q", "-m", "not slow", "--no-header"]
-    try:
-        run = subprocess.run(
-            [sys.executable, "-B", *words, *tests],
-            cwd=copy,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+    flags = "--xla_backend_optimization_level=0" if is_logic else ""
+    environment = {"HYPOTHESIS_PROFILE": "mutants", "XLA_FLAGS": flags}
+    status, printed = _forks[copy].run(tests, environment, SECONDS)
+    if status is None:
         return "hangs"
-    if run.returncode == 0:
+    if status == 0:
         return ""
-    for line in run.stdout.splitlines():
+    for line in printed.splitlines():
         if line.startswith(("FAILED", "ERROR")):
             return line.split(" - ")[0]
-    if run.returncode > 0:
-        raise RuntimeError(f"pytest failed: {run.stdout[-2000:]}{run.stderr[-2000:]}")
-    return f"crashes with signal {-run.returncode}"
+    if status > 0:
+        raise RuntimeError(f"pytest failed: {printed[-4000:]}")
+    return f"crashes with signal {-status}"
 
 
 def _key(job: Job) -> str:
