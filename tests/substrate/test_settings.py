@@ -73,6 +73,12 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
         WeightMap("cubic")
 
 
+@pytest.mark.parametrize("max_weight", [1e-30, 0.5, 1.0, 9.9e37])
+def test_max_weight_may_be_any_positive_number(max_weight: float) -> None:
+    weights = WeightMap("linear", max_weight)(np.array([-1.0, 0.0, 2.0]))
+    np.testing.assert_array_equal(weights, [-max_weight, 0.0, max_weight])
+
+
 @pytest.mark.parametrize("max_weight", [0.0, -1.0, 1e38, np.nan, np.inf])
 def test_max_weight_is_positive(max_weight: float) -> None:
     with pytest.raises(ValueError, match="max_weight must be positive"):
