@@ -214,6 +214,29 @@ def test_seeds_of_data_from_python_go_on_with_their_data(tmp_path, capsys):
     assert "data, method neat, 2 seeds" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--seed", "4294967294", "--seeds", "3"], "seeds has 4294967296, which is no"),
+        (["--seeds", "1" + "0" * 30], "Choose at least 1 and at most 100,000"),
+        (["--seeds", "0"], "--seeds is 0. Choose at least 1"),
+    ],
+)
+def test_all_seeds_are_looked_at_before_the_first_one_runs(
+    tmp_path, capsys, words, said
+):
+    assert main(["run", "xor", *SMALL, *words, "--out", str(tmp_path / "xor")]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "xor").exists()
+
+
+@pytest.mark.parametrize("seeds", [[0, -1], [0, 1 << 32], [0, True], 0, []])
+def test_what_is_no_seed_is_refused_before_another_one_runs(tmp_path, seeds):
+    with pytest.raises(ValueError, match="seeds"):
+        sx.evolve_seeds("xor", seeds=seeds, directory=tmp_path / "xor")
+    assert not (tmp_path / "xor").exists()
+
+
 def test_a_directory_that_holds_a_run_takes_no_seeds(made, capsys):
     words = ["run", "xor", *SMALL, "--generations", "2", "--seeds", "2"]
     assert main([*words, "--out", str(made / "seed0")]) == 2

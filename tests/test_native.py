@@ -240,6 +240,18 @@ def test_ids_that_do_not_fit_32_bits_are_refused() -> None:
         )  # fmt: skip
 
 
+@pytest.mark.parametrize("rank", [-(2**31) - 1, 2**31])
+def test_ranks_that_do_not_fit_32_bits_are_refused(rank: int) -> None:
+    networks = dataclasses.replace(random_networks(0), is_acyclic=False)
+    ranks = networks.node_rank.astype(np.int64)
+    largest = ranks.copy()
+    largest[-1] = rank - np.sign(rank)
+    secured(dataclasses.replace(networks, node_rank=largest))
+    ranks[-1] = rank
+    with pytest.raises(ValueError, match=f"node_rank runs from .*{rank}.*fit 32 bits"):
+        secured(dataclasses.replace(networks, node_rank=ranks))
+
+
 def test_a_substrate_made_by_hand_is_looked_at() -> None:
     layout, none = Layout.spread(1, 1), np.zeros((0, 2))
     ends, rank = np.array([0]), np.array([0, 1])

@@ -16,6 +16,7 @@ from substrax import Resources
 from substrax.config import load_experiment
 from substrax.evolution import RunDirectory
 from substrax.evolution._processes import placed
+from substrax.runs import summary, summary_lines
 from tests.tensor.test_population import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -151,6 +152,8 @@ def test_a_run_tells_its_engine_and_a_change_of_it(
     assert "was made by engine native, and goes on with engine device" in record.message
     facts = json.loads((tmp_path / "native" / "run.json").read_text())
     assert facts["engine_changes"] == [2]
+    found = summary(tmp_path / "native")
+    assert "the engine was changed before generation 2" in str(summary_lines(found))
 
 
 def test_devices_that_are_not_there_and_engines_that_have_none_are_refused(

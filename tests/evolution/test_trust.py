@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -19,9 +20,11 @@ from substrax.evolution import (
     check_memory,
     evolve,
 )
+from substrax.evolution._identity import difference
 from substrax.neat import NEAT, presets
 from substrax.problems import FunctionProblem, HostProblem, checked_fitness
 from substrax.report import write_report
+from substrax.runs._metrics import to_line
 from substrax.substrate import Layout
 
 from .support import Problem, SumOfWeights, parts
@@ -247,6 +250,14 @@ def test_a_setting_that_run_json_does_not_know_of_is_refused(run, tmp_path):
         finish(RunDirectory(run.path), generations=5, problem=SumOfWeights(29.0))
 
 
+@pytest.mark.parametrize(
+    ("number", "shown"), [(10**59, str(10**59)), (10**60, f"1{'0' * 56}...")]
+)
+def test_long_values_of_settings_are_shortened(number, shown):
+    said = difference({"a": 1, "b": 0}, {"a": 1, "b": number})
+    assert said == f"b was 0 and is {shown} now"
+
+
 def test_data_in_a_file_are_part_of_a_run(tmp_path):
     class WithData(SumOfWeights):
         content = "some"
@@ -313,6 +324,23 @@ def test_every_flipped_bit_of_the_metrics_costs_a_line_at_most(run):
         # an end of line that is gone joins two
         assert len(found) >= len(records) - 2
         assert run.damaged_lines() or len(found) == len(records) - 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"best_fitness": ...}, "has no best_fitness"), ({"num_species": "x"}, "'x'")],
+)
+def test_metrics_of_which_a_field_is_wrong_are_named(run, change, said):
+    """Each line is as whole as its checksum, but is no record of a generation."""
+    path = run.path / "metrics.jsonl"
+    records = [{**record, **change} for record in run.metrics()]
+    kept = [{k: v for k, v in r.items() if v is not ...} for r in records]
+    path.write_bytes(b"".join(map(to_line, kept)))
+    with pytest.raises(DamagedRunError, match=re.escape(str(path))) as caught:
+        finish(RunDirectory(run.path), generations=4)
+    assert said in str(caught.value)
+    path.unlink()
+    assert finish(RunDirectory(run.path), generations=4).generations == 4
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{}", b"[" * 100_000, b"", b"\xff", b"1"])
@@ -437,6 +465,10 @@ def test_numbers_of_any_kind_are_fitness(value):
         ({"seconds": float("nan")}, "seconds is NaN"),
         ({"seconds": -1.0}, "seconds is -1"),
         ({"patience": 0}, "patience is 0. Choose at least 1"),
+        (
+            {"max_cached_bytes": 1 << 63},
+            "Choose at most 9223372036854775807",
+        ),
     ],
 )
 def test_limits_that_make_no_sense_leave_nothing_behind(tmp_path, limits, said):
@@ -450,6 +482,24 @@ def test_a_population_beyond_the_memory_is_refused_by_name():
         num_inputs=2, num_outputs=1, population_size=1 << 30, max_nodes=64, max_links=99
     )
     with pytest.raises(ValueError, match=r"population_size 1,073,741,824 .* TiB"):
+        check_memory(NEAT(config))
+
+
+def test_the_memory_of_the_device_is_what_counts(monkeypatch):
+    class Device:
+        platform = "gpu"
+        in_use = 0
+
+        def memory_stats(self):
+            return {"bytes_limit": 10_000_000, "bytes_in_use": self.in_use}
+
+    config = presets.substrax(
+        num_inputs=2, num_outputs=1, population_size=64, max_nodes=64, max_links=99
+    )
+    monkeypatch.setattr(jax, "devices", lambda: [Device()])
+    check_memory(NEAT(config))
+    Device.in_use = 9_000_000
+    with pytest.raises(ValueError, match=r"population_size 64 .* are free"):
         check_memory(NEAT(config))
 
 
@@ -507,6 +557,20 @@ def test_memory_that_is_used_up_is_told_plainly(tmp_path):
     with pytest.raises(MemoryError, match="smaller population_size"):
         sx.evolve(problem, method="neat", population=16, directory=tmp_path / "run")
     assert "smaller population_size" in (RunDirectory(tmp_path / "run").error() or "")
+
+
+@pytest.mark.parametrize("left", ["checkpoints", "metrics.jsonl", "best.json"])
+def test_a_run_of_which_one_thing_is_left_is_still_a_run(run, left):
+    """A new one in its place would take even that away."""
+    for path in (run.path / "checkpoints").iterdir():
+        if left != "checkpoints":
+            path.unlink()
+    for name in {"metrics.jsonl", "best.json"} - {left}:
+        (run.path / name).unlink()
+    before = everything(run.path)
+    with pytest.raises(ValueError, match="already holds a run"):
+        finish(run.path)
+    assert everything(run.path) == before
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from ._forks import Forks
 from ._operators import Mutant, draw_mutants
 from ._subjects import SUBJECTS, Subject
 
@@ -41,7 +42,8 @@ def main() -> int:
     arguments = parser.parse_args()
     jobs = _jobs(arguments)
     done = _read(arguments.results)
-    missing = [job for job in jobs if _key(job) not in done]
+    known = done.keys() | _explained().keys()
+    missing = [job for job in jobs if _key(job) not in known]
     stop = time.monotonic() + 60 * arguments.minutes
     with _copies(arguments.workers) as copies:
 
@@ -76,25 +78,40 @@ def _jobs(arguments: argparse.Namespace) -> list[Job]:
     return jobs
 
 
+_forks: dict[Path, Forks] = {}
+
+
 @contextlib.contextmanager
 def _copies(num: int) -> Iterator["queue.Queue[Path]"]:
     """Checkouts to break, with what was compiled for the tests of this one."""
     free: queue.Queue[Path] = queue.Queue()
-    leave_out = shutil.ignore_patterns(
-        ".venv", ".cache", ".git", "results", "runs", "build", "site", ".hypothesis"
-    )
     with tempfile.TemporaryDirectory(prefix="substrax-mutants-") as folder:
         for number in range(num):
             copy = Path(folder) / str(number)
-            shutil.copytree(ROOT, copy, ignore=leave_out, symlinks=True)
+            shutil.copytree(ROOT, copy, ignore=_left_out, symlinks=True)
             (copy / _OURS_FIRST.parent).mkdir()
             (copy / _OURS_FIRST).write_text(_LATE)
             _check_is_imported(copy)
             compiled = ROOT / ".cache" / "jax"
             if compiled.is_dir():
                 shutil.copytree(compiled, copy / ".cache" / "jax")
+            _forks[copy] = Forks(copy, _environment(copy))
             free.put(copy)
-        yield free
+        try:
+            yield free
+        finally:
+            for copy in list(_forks):
+                _forks.pop(copy).close()
+
+
+_LEFT_OUT = {
+    ".venv", ".cache", ".git", "results", "runs", "build", "site", ".hypothesis"
+}  # fmt: skip
+
+
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """What was made in the checkout; the package has a folder `runs`, too."""
+    return _LEFT_OUT.intersection(names) if Path(folder) == ROOT else set()
 
 
 _OURS_FIRST = Path(".ours-first") / "sitecustomize.py"
@@ -115,13 +132,26 @@ def _environment(copy: Path) -> dict[str, str]:
 
 def _check_is_imported(copy: Path) -> None:
     """Otherwise no mutant would be noticed, or all that fail anyway."""
-    words = [sys.executable, "-B", "-c", "import substrax; print(substrax.__file__)"]
+    names = sorted({_module_name(subject.module) for subject in SUBJECTS})
     run = subprocess.run(
-        words, cwd=copy, env=_environment(copy), capture_output=True, text=True,
-        check=True,
+        [sys.executable, "-B", "-c", _PLACES, *names],
+        cwd=copy, env=_environment(copy), capture_output=True, text=True, check=True,
     )  # fmt: skip
-    if not Path(run.stdout.strip()).is_relative_to(copy):
-        raise RuntimeError(f"tests in {copy} import {run.stdout.strip()}.")
+    for place in run.stdout.splitlines():
+        if not Path(place).is_relative_to(copy):
+            raise RuntimeError(f"tests in {copy} import {place}.")
+
+
+_PLACES = """\
+import importlib.util, sys
+
+for name in sys.argv[1:]:
+    print(importlib.util.find_spec(name).origin)
+"""
+
+
+def _module_name(module: str) -> str:
+    return f"substrax.{module[:-3].replace('/', '.')}"
 
 
 def _noticed(copy: Path, subject: Subject, mutant: Mutant) -> str:
@@ -129,52 +159,47 @@ def _noticed(copy: Path, subject: Subject, mutant: Mutant) -> str:
     path = copy / SOURCES / subject.module
     source = path.read_bytes()
     path.write_text(mutant.code, encoding="utf-8")
+    tests, said = (), ""
     try:
-        said = _failing(copy, subject.tests, subject.is_logic) or (
-            _failing(copy, subject.others, subject.is_logic) if subject.others else ""
-        )
+        for tests in filter(None, (subject.tests, subject.others)):
+            said = _failing(copy, tests, subject.is_logic)
+            if said:
+                break
     finally:
         path.write_bytes(source)
     if "::" in said:
-        _check_passes(copy, said.partition(" ")[2], subject.is_logic)
+        tests = (said.partition(" ")[2],)
+    if said:
+        _check_passes(copy, tests, subject.is_logic)
     return said
 
 
-_passing: set[str] = set()
+_passing: set[tuple[str, ...]] = set()
 
 
-def _check_passes(copy: Path, test: str, is_logic: bool) -> None:
-    """A test that fails without the mutant, too, would notice nothing."""
-    if test not in _passing and _failing(copy, (test,), is_logic):
-        raise RuntimeError(f"{test} fails without any mutant.")
-    _passing.add(test)
+def _check_passes(copy: Path, tests: tuple[str, ...], is_logic: bool) -> None:
+    """A test that fails without the mutant, too, would notice nothing; nor would tests
+    that take so long anyway."""
+    said = "" if tests in _passing else _failing(copy, tests, is_logic)
+    if said:
+        raise RuntimeError(f"{' '.join(tests)}: {said}, without any mutant.")
+    _passing.add(tests)
 
 
 def _failing(copy: Path, tests: tuple[str, ...], is_logic: bool) -> str:
-    environment = _environment(copy) | {"HYPOTHESIS_PROFILE": "mutants"}
-    if is_logic:
-        environment["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
-    words = ["-m", "pytest", "-x", "-q", "-m", "not slow", "--no-header"]
-    try:
-        run = subprocess.run(
-            [sys.executable, "-B", *words, *tests],
-            cwd=copy,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+    flags = "--xla_backend_optimization_level=0" if is_logic else ""
+    environment = {"HYPOTHESIS_PROFILE": "mutants", "XLA_FLAGS": flags}
+    status, printed = _forks[copy].run(tests, environment, SECONDS)
+    if status is None:
         return "hangs"
-    if run.returncode == 0:
+    if status == 0:
         return ""
-    for line in run.stdout.splitlines():
+    for line in printed.splitlines():
         if line.startswith(("FAILED", "ERROR")):
             return line.split(" - ")[0]
-    if run.returncode > 0:
-        raise RuntimeError(f"pytest failed: {run.stdout[-2000:]}{run.stderr[-2000:]}")
-    return f"crashes with signal {-run.returncode}"
+    if status > 0:
+        raise RuntimeError(f"pytest failed: {printed[-4000:]}")
+    return f"crashes with signal {-status}"
 
 
 def _key(job: Job) -> str:
@@ -211,12 +236,13 @@ def _tell(jobs: list[Job], done: dict[str, str]) -> int:
     counts: dict[str, list[int]] = {}
     for job in jobs:
         key = _key(job)
-        if key not in done:
+        if key not in done and key not in reasons:
             continue
+        said = done.get(key, "")
         count = counts.setdefault(job[0].part, [0, 0, 0])
         count[0] += 1
-        count[1] += bool(done[key])
-        count[2] += not done[key] and key in reasons
+        count[1] += bool(said)
+        count[2] += not said and key in reasons
     counts["all"] = [sum(column) for column in zip(*counts.values(), strict=True)]
     print("\n| part | mutants | mean nothing | noticed of the rest | share |")
     print("| --- | --- | --- | --- | --- |")

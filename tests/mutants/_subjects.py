@@ -99,7 +99,10 @@ def _checkpoints() -> list[Subject]:
         Subject(
             "checkpoints",
             f"{module}.py",
-            ("tests/evolution/test_trust.py", "tests/evolution/test_directory.py"),
+            tuple(
+                f"tests/evolution/test_{name}.py"
+                for name in ("trust", "directory", "callbacks")
+            ),
             ("tests/evolution", "tests/test_cli_run.py", "tests/report/test_write.py"),
             is_logic=True,
         )

@@ -24,6 +24,8 @@ from substrax.neat import (
     presets,
     tell_growing,
 )
+from substrax.neat._genome import LARGEST_GENOME
+from substrax.neat._growth import _doubled
 from substrax.neat._initial import first_population, initial_pairs
 from substrax.neat._neat import _as_leaf
 from substrax.neat._reproduction import scores_of
@@ -211,6 +213,23 @@ def test_a_capacity_that_is_too_small_is_named_and_harms_no_genome(neat, start):
             check_info(eqx.tree_at(lambda i: i.overflow, info, only))
 
 
+@pytest.mark.parametrize("field", ["nodes", "links", "species"])
+def test_only_the_capacity_that_was_too_small_grows(neat, start, field):
+    _, info = _run(neat, start, 1)
+    fields, seen = ("nodes", "links", "species"), []
+
+    def tell(state, fitness, *, key):
+        seen.append([getattr(state, f"max_{name}") for name in fields])
+        is_full = {name: name == field and len(seen) == 1 for name in fields}
+        overflow = Overflow(**{k: jnp.bool_(full) for k, full in is_full.items()})
+        return state, eqx.tree_at(lambda i: i.overflow, info, overflow)
+
+    fitness = _fitness(start.population)
+    tell_growing(neat, start, fitness, key=jax.random.key(0), tell_fn=tell)
+    before, after = (dict(zip(fields, sizes, strict=True)) for sizes in seen)
+    assert after == {**before, field: 2 * before[field]}
+
+
 def test_capacities_never_shrink(start):
     with pytest.raises(ValueError, match="max_nodes"):
         grow(start, max_nodes=6)
@@ -277,6 +296,13 @@ def test_a_generation_that_failed_as_a_whole_leaves_no_trace_in_the_history(star
 
 
 SPLIT = SpeciationConfig(compatibility_threshold=0.4)
+
+
+def test_room_is_doubled_up_to_the_largest_genome_and_no_further():
+    """What is asked for beyond is refused by `grow`, or it would be tried for ever."""
+    assert _doubled(100) == 200
+    assert _doubled(LARGEST_GENOME - 1) == LARGEST_GENOME
+    assert _doubled(LARGEST_GENOME) > LARGEST_GENOME
 
 
 @pytest.mark.slow

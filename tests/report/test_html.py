@@ -63,6 +63,16 @@ def test_what_looks_like_html_is_text(tmp_path: Path, make) -> None:
     assert all(HOSTILE in value or "<" not in value for value in found.values)
 
 
+@pytest.mark.parametrize(
+    ("is_matrix", "num_marked"), [({}, 0), ({"has_diagonal": True}, 2)]
+)
+def test_only_of_a_matrix_the_diagonal_stands_out(is_matrix, num_marked):
+    rows = [("a", [1, 2]), ("b", [3, 4])]
+    table = _html.named_rows("", ["a", "b"], rows, **is_matrix)
+    marked = [f'<td class="number same">{n}</td>' in table for n in (1, 2, 3, 4)]
+    assert marked == [bool(num_marked), False, False, bool(num_marked)]
+
+
 def test_only_numbers_are_aligned_as_numbers():
     table = _html.numbers(["node", "bias"], [["a", "0.5"]], "", num_texts=1)
     assert '<th scope="col">node</th><th scope="col" class="number">bias</th>' in table

@@ -66,6 +66,19 @@ def test_es_cells_are_those_of_the_quadtree(seed: int):
     assert places(cells, cells.is_linked) == {source for source, _ in linked}
 
 
+def test_a_weight_at_the_threshold_is_no_link():
+    engine = make_engine(draw_cppns(10, 1), "plain")
+
+    def linked(threshold: float) -> np.ndarray:
+        rule = EMRRule(weight_threshold=threshold)
+        cells = active_cells(engine, MAPS["plain"], rule, SOURCE)
+        return np.abs(cells.weight[cells.is_linked])
+
+    largest = linked(0.1).max()
+    assert linked(float(np.nextafter(largest, largest.dtype.type(0)))).size
+    assert not linked(float(largest)).size
+
+
 def test_cells_are_of_the_genome_that_is_asked_for():
     cppns = draw_cppns(7, 2)
     both, second = make_engine(cppns, "plain"), make_engine(cppns[1:], "plain")

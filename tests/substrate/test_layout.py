@@ -23,6 +23,8 @@ def test_rectangle_is_filled_row_by_row_from_below() -> None:
 def test_lines_and_rectangles_need_points() -> None:
     with pytest.raises(ValueError, match="at least one point, not 0"):
         line(0, 0.5)
+    with pytest.raises(ValueError, match="num must be a whole number, not True"):
+        line(True, 0.5)
     with pytest.raises(ValueError, match="at least one point, not 0"):
         rectangle(0, 2, -1.0, 1.0)
     with pytest.raises(ValueError, match="at least one row, not 0"):

@@ -59,6 +59,11 @@ def test_a_wrong_setting_of_emr_is_named(setting: dict[str, Any]) -> None:
         EMRRule(**setting)
 
 
+def test_emr_has_a_band_if_its_threshold_is_positive() -> None:
+    assert not EMRRule(band_threshold=0.0).has_band
+    assert EMRRule(band_threshold=0.1).has_band
+
+
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"configuration 'sideways'.*lateral"):
         EMRRule(connections="sideways")
@@ -66,6 +71,12 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
         ESRule().check_strategy("lazy", 1 << 30)
     with pytest.raises(ValueError, match=r"weight map 'cubic'.*deadzone"):
         WeightMap("cubic")
+
+
+@pytest.mark.parametrize("max_weight", [1e-30, 0.5, 1.0, 9.9e37])
+def test_max_weight_may_be_any_positive_number(max_weight: float) -> None:
+    weights = WeightMap("linear", max_weight)(np.array([-1.0, 0.0, 2.0]))
+    np.testing.assert_array_equal(weights, [-max_weight, 0.0, max_weight])
 
 
 @pytest.mark.parametrize("max_weight", [0.0, -1.0, 1e38, np.nan, np.inf])

@@ -8,7 +8,7 @@ from ..config import Experiment, load_run
 from ..evolution import RunDirectory, Tracker
 from ..front import seed_runs
 from ..runs import DATA, FACTS, is_complete, read_seeds
-from ..sweeps import read_outcomes
+from ..sweeps import MOST_RUNS, read_outcomes
 from ..trackers import make_trackers
 from ._inspect import write_report_at
 from ._run import continued, go
@@ -25,8 +25,11 @@ def run_seeds(
 
     A folder in which some of it was done already is gone on with.
     """
-    if arguments.seeds < 1:
-        raise ValueError(f"--seeds is {arguments.seeds}. Choose at least 1.")
+    if not 1 <= arguments.seeds <= MOST_RUNS:
+        raise ValueError(
+            f"--seeds is {arguments.seeds}. Choose at least 1 and at most "
+            f"{MOST_RUNS:,}."
+        )
     first = experiment.run.seed
     seeds = range(first, first + arguments.seeds)
     for each, place in seed_runs(experiment, seeds, folder):

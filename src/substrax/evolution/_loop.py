@@ -22,7 +22,14 @@ from ..decoders import AbstractDecoder, NetworkCache
 from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
 from ..network import Networks, describe
 from ..problems import AbstractProblem
-from ..runs import SCRATCH, GenerationRecord, StopReason, write_summary
+from ..runs import (
+    METRICS,
+    SCRATCH,
+    GenerationRecord,
+    StopReason,
+    history_of,
+    write_summary,
+)
 from ._best import Best
 from ._callbacks import Callback, Watch, check_callbacks, watching
 from ._checks import check_fits, check_limits, check_memory, check_timeout
@@ -308,7 +315,7 @@ class _Run:
         # and may be ahead of it: they are put back to where the state is.
         lines = directory.cut_metrics(checkpoint)
         directory.write_best(self.best_of(state))
-        return state, [GenerationRecord.from_dict(line) for line in lines]
+        return state, history_of(directory.path / METRICS, lines)
 
     def summarise(self, result: Result, directory: RunDirectory) -> None:
         """Keeps what is told about a run, so that nothing is computed to show it.

@@ -8,12 +8,21 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..config import Experiment, refuse_while_loading
 from ..evolution import Callback, RunDirectory, is_first
 from ..methods import AbstractMethod
 from ..models import Model
 from ..runs import note_seeds, seed_folder
-from ..sweeps import SeedOutcome, Table, seeds_table, sum_up, summary_sentences
+from ..sweeps import (
+    SeedOutcome,
+    Table,
+    checked_seeds,
+    seeds_table,
+    sum_up,
+    summary_sentences,
+)
 from ._evolve import go, same_directory
 from ._experiment import as_experiment
 from ._notebook import beside_figures
@@ -136,26 +145,26 @@ def evolve_seeds(
     - the rest as in `evolve`.
     """
     refuse_while_loading()
-    numbers = list(range(seeds) if isinstance(seeds, int) else seeds)
-    if not numbers:
-        raise ValueError("evolve_seeds needs a seed at least.")
     experiment = as_experiment(problem, inputs, outputs, method, settings)
     watchers = list(callbacks)
     runs = []
-    for each, place in seed_runs(experiment, numbers, directory):
+    for each, place in seed_runs(experiment, seeds, directory):
         runs.append(go(each, place, watchers, progress))
     return SeedRuns(tuple(runs), None if directory is None else Path(directory))
 
 
 def seed_runs(
     experiment: Experiment,
-    seeds: Iterable[int],
+    seeds: int | Iterable[int],
     directory: str | os.PathLike[str] | None,
 ) -> Iterator[tuple[Experiment, RunDirectory | None]]:
     """The experiment with each seed, and the place of each run."""
     experiment.check()  # whatever is wrong is said before a directory is made
-    every = [experiment.with_settings({"run.seed": seed}) for seed in seeds]
-    numbers = [each.run.seed for each in every]
+    # All of them: the last one is not to stop what the others have begun.
+    if not isinstance(seeds, int | range):
+        seeds = [int(s) if isinstance(s, np.integer) else s for s in seeds]
+    numbers = checked_seeds("seeds", seeds)
+    every = [experiment.with_settings({"run.seed": seed}) for seed in numbers]
     for seed, each in zip(numbers, every, strict=True):
         if directory is None or not is_first():
             yield each, None

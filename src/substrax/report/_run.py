@@ -14,6 +14,7 @@ from ..decoders import AbstractDecoder
 from ..evolution import Best, RunDirectory, StopReason, surroundings
 from ..network import Networks, evaluate
 from ..problems import AbstractProblem, Preparation
+from ..runs import METRICS, history_of
 from ._answers import Answers
 from ._names import named
 from ._subject import EvolvedRun
@@ -54,6 +55,7 @@ class Run:
                 f"the run in {run.path} has not finished a generation yet, so there is "
                 f"nothing to report. Continue it with `substrax resume {run.path}`."
             )
+        history_of(run.path / METRICS, metrics)  # all that figures need is there
         text = run.config_text()
         experiment = None
         if text:

@@ -24,6 +24,7 @@ from ._files import check_directory as check_directory
 from ._files import read_config as read_config
 from ._files import read_facts as read_facts
 from ._metrics import Metrics as Metrics
+from ._metrics import history_of as history_of
 from ._metrics import read_lines as read_lines
 from ._record import TIMES as TIMES
 from ._record import GenerationRecord as GenerationRecord

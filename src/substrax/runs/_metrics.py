@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._files import write_atomically
+from ._files import DamagedRunError
+from ._record import GenerationRecord
 
 _CHECK = ', "crc32": "'
 _CHECK_SIZE = len(_CHECK) + 8 + len('"}')
@@ -75,6 +77,17 @@ def read_lines(path: Path) -> Lines:
             found.records.append(record)
             found.texts.append(line)
     return found
+
+
+def history_of(path: Path, records: list[dict[str, Any]]) -> list[GenerationRecord]:
+    """The records of a file, with their fields checked; an error names the file."""
+    try:
+        return [GenerationRecord.from_dict(record) for record in records]
+    except ValueError as error:
+        raise DamagedRunError(
+            f"{path} cannot be used: {error} Put the file back as it was, or take it "
+            "away: a run goes on without it, and its results do not depend on it."
+        ) from error
 
 
 class Metrics:

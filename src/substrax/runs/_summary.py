@@ -30,8 +30,8 @@ from ._files import (
     read_config,
     read_facts,
 )
-from ._metrics import read_lines
-from ._record import GenerationRecord, StopReason
+from ._metrics import history_of, read_lines
+from ._record import StopReason
 from ._seal import sealed, unsealed
 
 _ABOUT = (CONFIG, FACTS, METRICS, BEST_ARRAYS)
@@ -112,9 +112,9 @@ def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
         best["is_solved"] = target is not None and best["fitness"] >= target
         best["network"] = kept.get("network") or best["network"]
         best["measures"] = kept.get("measures", {})
-    is_open = best is None or not best["is_solved"]
-    # Nothing is diagnosed of what is solved.
-    history = [GenerationRecord.from_dict(line) for line in metrics] if is_open else []
+    history = history_of(place / METRICS, metrics)
+    if best is not None and best["is_solved"]:
+        history = []  # nothing is diagnosed of what is solved
     return {
         "directory": str(place),
         "problem": facts.get("problem") or config["problem"]["name"],
@@ -126,6 +126,7 @@ def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
         "error": facts.get("error"),
         "damaged_lines": lines.damaged,
         "code_changes": facts.get("code_changes", []),
+        "engine_changes": facts.get("engine_changes", []),
         "target": target,
         "seconds": round(sum(m["seconds"] for m in metrics), 3),
         "compile_seconds": round(sum(m["compile_seconds"] for m in metrics), 3),
@@ -203,6 +204,12 @@ def summary_lines(facts: Mapping[str, Any]) -> list[str]:
     if facts["code_changes"]:
         numbers = ", ".join(map(str, facts["code_changes"][:5]))
         lines.append(f"the code of the fitness was changed before generation {numbers}")
+    if facts["engine_changes"]:
+        numbers = ", ".join(map(str, facts["engine_changes"][:5]))
+        lines.append(
+            f"the engine was changed before generation {numbers}: since then numbers "
+            "are rounded differently"
+        )
     if facts["num_cached"]:
         lines.append(f"{facts['num_cached']} networks came from the cache")
     lines += [f"stuck? {sentence}" for sentence in facts["diagnosis"]]

@@ -29,7 +29,9 @@ from ._outcomes import summary_of as summary_of
 from ._outcomes import sweep_sentences as sweep_sentences
 from ._parquet import columns_of as columns_of
 from ._parquet import write_parquet as write_parquet
+from ._plan import MOST_RUNS as MOST_RUNS
 from ._plan import SweepPlan as SweepPlan
+from ._plan import checked_seeds as checked_seeds
 from ._processes import Processes as Processes
 from ._processes import default_jobs as default_jobs
 from ._schedule import run_jobs as run_jobs

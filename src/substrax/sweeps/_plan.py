@@ -91,7 +91,7 @@ class SweepPlan:
             value = getattr(self, name)
             if not (isinstance(value, str) or (value is None and name == "baseline")):
                 raise ValueError(f"{name} is {shown(value)}, but must be a text.")
-        object.__setattr__(self, "seeds", _seeds("seeds", self.seeds))
+        object.__setattr__(self, "seeds", checked_seeds("seeds", self.seeds))
         object.__setattr__(self, "grid", _grid(self.grid))
         if not isinstance(self.rows, list | tuple):
             raise ValueError(
@@ -306,7 +306,8 @@ def _line(key: str, value: Any) -> str:
         ) from None
 
 
-def _seeds(name: str, given: Any) -> tuple[int, ...]:
+def checked_seeds(name: str, given: Any) -> tuple[int, ...]:
+    """Seeds, of which there may be said how many; a `ValueError` for what is none."""
     if type(given) is int:
         if not 1 <= given <= MOST_RUNS:
             raise ValueError(
@@ -372,7 +373,7 @@ def _row(number: int, table: Any) -> Row:
         name,
         table.get("experiment"),
         settings,
-        None if seeds is None else _seeds(f"{where}: seeds", seeds),
+        None if seeds is None else checked_seeds(f"{where}: seeds", seeds),
     )
 
 
