@@ -168,7 +168,7 @@ grids are no better and, within the intervals, not much worse. Visual discrimina
 the one problem that a coarse grid cannot solve: of the 120 runs at each depth, none is
 solved at depth 0 and one at depth 1, nine at depth 2 and nine at depth 3. Deeper grids
 take longer, and solve four to seven. (Only `es` without a seed has its best rate at
-depth 6, 3 of 30, which is no more than chance above its 0 of 30 at depths 0, 1 and 3.)"""
+depth 6: 3 of 30, which is within chance of its 0 of 30 at depths 0, 1 and 3.)"""
 
 
 def page(done: Results, path: Path) -> str:
