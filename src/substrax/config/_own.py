@@ -301,10 +301,10 @@ def _global_name(problem: AbstractProblem) -> str | None:
     program itself and the modules of the functions that the problem has."""
     parts = vars(problem).values() if hasattr(problem, "__dict__") else ()
     functions = [inspect.unwrap(part) for part in parts if callable(part)]
-    modules = {getattr(function, "__module__", None) for function in functions}
+    modules = {str(getattr(function, "__module__", "")) for function in functions}
     # In one order, so that a problem with two names gets the same one each time; the
     # program last, which may have a name only while it runs as one.
-    for module_name in [*sorted(modules - {None, "__main__"}), "__main__"]:
+    for module_name in [*sorted(modules - {"__main__"}), "__main__"]:
         module = sys.modules.get(module_name)
         place = None if module is None else _place(module)
         if place is None:
