@@ -27,6 +27,7 @@ from ..settings import dump_value, flatten
 _KEYS = ("experiment", "seeds", "title", "baseline", "settings", "grid", "rows")
 _ROW_KEYS = ("name", "experiment", "seeds")
 MOST_RUNS = 100_000
+"""Runs of one sweep, and seeds of one run: more than that is most likely a mistake."""
 _LONGEST_LABEL = 120
 
 
