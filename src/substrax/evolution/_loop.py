@@ -17,6 +17,7 @@ from jaxtyping import Array, Key
 
 from .._compile_cache import tell_if_rejected, use_cache
 from .._memory import scratch_in
+from .._places import sentence_of
 from .._resources import Resources
 from ..decoders import AbstractDecoder, NetworkCache
 from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
@@ -251,7 +252,7 @@ class _Run:
             except Exception as error:
                 # (Ctrl-C is no `Exception`: it leaves a run as a kill does)
                 with contextlib.suppress(OSError, ValueError):  # the first one matters
-                    directory.write_stop_reason(StopReason.ERROR, _sentence(error))
+                    directory.write_stop_reason(StopReason.ERROR, sentence_of(error))
                 raise
             self.summarise(result, directory)
             return result
@@ -310,11 +311,12 @@ class _Run:
             directory.write_config(config_text)
         directory.note_code(code_of(self.problem), int(state.generation))
         directory.note_engine(self.resources.engine_name, int(state.generation))
+        directory.note_versions(int(state.generation))
         directory.note_start(self.limits.target, self.problem.name)
         # Metrics and best files are written before the checkpoint of their generation,
         # and may be ahead of it: they are put back to where the state is.
         lines = directory.cut_metrics(checkpoint)
-        directory.write_best(self.best_of(state))
+        directory.restore_best(self.best_of(state), checkpoint)
         return state, history_of(directory.path / METRICS, lines)
 
     def summarise(self, result: Result, directory: RunDirectory) -> None:
@@ -329,7 +331,7 @@ class _Run:
             words = None if network is None else str(describe(network))
             write_summary(directory.path, words, measures)
         except Exception as error:
-            _log.warning("%s has no summary: %s", directory.path, _sentence(error))
+            _log.warning("%s has no summary: %s", directory.path, sentence_of(error))
 
     def best_of(self, state: NEATState) -> Best | None:
         """The best genome of a state with its network."""
@@ -474,31 +476,36 @@ class _Run:
                 if directory is not None and is_due:
                     directory.write_checkpoint(number, state, self.settings)
             reason = agreed(reason)
+        solved_at = _solved_at(state, history, self.limits.target)
         if directory is not None:
-            directory.write_stop_reason(reason)
+            directory.write_end(reason, int(state.generation), solved_at)
         return Result(
             reason=reason,
             best_fitness=None if best is None else best.fitness,
             best_genome=None if best is None else best.genome,
             best_network=None if best is None else best.network,
             generations=int(state.generation),
-            solved_at=_solved_at(history, self.limits.target),
+            solved_at=solved_at,
             state=state,
             history=tuple(history),
         )
-
-
-def _sentence(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 500 else f"{text[:497]}..."
 
 
 def _seconds(history: Sequence[GenerationRecord]) -> float:
     return sum((record.seconds for record in history), 0.0)
 
 
-def _solved_at(history: Sequence[GenerationRecord], target: float) -> int | None:
+def _solved_at(
+    state: NEATState, history: Sequence[GenerationRecord], target: float
+) -> int | None:
+    """The first generation whose best reached the target.
+
+    The state says whether there is one, and the last that was better than all before.
+    An earlier one is in the records, where the target was lowered since then.
+    """
+    if not int(state.generation) or float(state.best_score) < target:
+        return None
     for record in history:
         if record.best_ever is not None and record.best_ever >= target:
-            return record.generation
-    return None
+            return min(record.generation, int(state.last_improved))
+    return int(state.last_improved)
