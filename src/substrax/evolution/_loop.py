@@ -303,6 +303,12 @@ class _Run:
             lambda: jax.eval_shape(_first_state, self.algorithm, self.key_init)
         )
         checkpoint, state = (None, self.start()) if found is None else found
+        if checkpoint is not None and self.limits.generations < checkpoint.generation:
+            raise ValueError(
+                f"generations is {self.limits.generations}, but the run in "
+                f"{directory.path} has done {checkpoint.generation} already. Choose at "
+                "least as many."
+            )
         # Until here nothing was written; from here on all agrees.
         directory.claim(self.settings, checkpoint)
         if checkpoint is not None:

@@ -7,6 +7,7 @@ from ._agreement import check_best as check_best
 from ._agreement import check_metrics as check_metrics
 from ._agreement import config_values as config_values
 from ._agreement import digests_of_best as digests_of_best
+from ._agreement import own_records as own_records
 from ._agreement import read_metering as read_metering
 from ._agreement import read_reached as read_reached
 from ._config import read_config as read_config

@@ -17,7 +17,15 @@ from typing import Any, NamedTuple
 
 from .._safetensors import recorded_digest
 from .._types import counted, shown
-from ._files import BEST, BEST_ARRAYS, CHECKPOINTS, CONFIG, METRICS, DamagedRunError
+from ._files import (
+    BEST,
+    BEST_ARRAYS,
+    CHECKPOINTS,
+    CONFIG,
+    METRICS,
+    DamagedRunError,
+    read_facts,
+)
 from ._metrics import Lines, read_lines
 from ._seal import unsealed
 
@@ -129,6 +137,16 @@ def read_metering(place: Path, reached: Reached | None) -> Metering:
     if is_longer or is_other:
         return Metering(Lines([], [], lines.damaged), (), True)
     return Metering(lines, missing)
+
+
+def own_records(place: Path) -> list[dict[str, Any]]:
+    """The metrics of a run for a curve; nothing where they cannot be told from those of
+    another one."""
+    try:
+        facts = read_facts(place)
+        return read_metering(place, read_reached(place, facts)).lines.records
+    except (OSError, ValueError):
+        return []
 
 
 def check_metrics(place: Path, metering: Metering) -> None:
