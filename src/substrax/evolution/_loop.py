@@ -310,7 +310,8 @@ class _Run:
             directory.write_config(config_text)
         directory.note_code(code_of(self.problem), int(state.generation))
         directory.note_engine(self.resources.engine_name, int(state.generation))
-        directory.note_start(self.limits.target, self.problem.name)
+        sizes = self.problem.num_inputs, self.problem.num_outputs
+        directory.note_start(self.limits.target, self.problem.name, sizes)
         # Metrics and best files are written before the checkpoint of their generation,
         # and may be ahead of it: they are put back to where the state is.
         lines = directory.cut_metrics(checkpoint)

@@ -126,6 +126,7 @@ def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
         "error": facts.get("error"),
         "damaged_lines": lines.damaged,
         "code_changes": facts.get("code_changes", []),
+        "engine": facts.get("engine"),
         "engine_changes": facts.get("engine_changes", []),
         "target": target,
         "seconds": round(sum(m["seconds"] for m in metrics), 3),
@@ -198,6 +199,8 @@ def summary_lines(facts: Mapping[str, Any]) -> list[str]:
         error = f": {facts['error']}" if facts["error"] else ""
         sentence = StopReason.read(facts["stopped"]).sentence
         lines.append(f"stopped because {sentence}{error}")
+    if facts["engine"] is not None:
+        lines.append(f"engine: {facts['engine']}")
     if facts["damaged_lines"]:
         numbers = ", ".join(map(str, facts["damaged_lines"][:5]))
         lines.append(f"metrics.jsonl is damaged in line {numbers}, which is left out")
@@ -227,6 +230,7 @@ def summary_lines(facts: Mapping[str, Any]) -> list[str]:
     lines.append(line)
     for name, value in best["measures"].items():
         lines.append(f"  {name}: {'no number' if value is None else f'{value:z.6g}'}")
-    lines.append(f"genome: {best['genome_nodes']} nodes, {best['genome_links']} links")
+    nodes, links = best["genome_nodes"], best["genome_links"]
+    lines.append(f"genome: {counted(nodes, 'node')}, {counted(links, 'link')}")
     network = best["network"].replace("\n", "; ")
     return [*lines, f"network: {network}", f"directory: {facts['directory']}"]
