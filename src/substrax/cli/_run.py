@@ -111,10 +111,11 @@ def go(
                 keep_compiled=not arguments.no_cache,
             )
     except OSError as error:
-        error.add_note(
-            "All generations before are saved: `substrax resume "
-            f"{folder or directory.path}` goes on from there."
-        )
+        if directory.metrics():
+            error.add_note(
+                "All generations before are saved: `substrax resume "
+                f"{folder or directory.path}` goes on from there."
+            )
         raise
     except KeyboardInterrupt:
         interruption.exit()

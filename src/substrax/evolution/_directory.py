@@ -73,6 +73,7 @@ from ._best import (
     read_best,
 )
 from ._checkpoint import Checkpoint
+from ._errors import TrackerError
 from ._facts import gather_facts, versions
 from ._identity import difference
 from ._lock import RunLockedError, lock
@@ -124,7 +125,10 @@ class RunDirectory:
             if config_text:
                 write_atomically(folder / CONFIG, config_text)
             # written last: what has this file is a run
-            facts = gather_facts(seed) | {"config": _fixed_values(config_text)}
+            facts = gather_facts(seed) | {
+                "directory": str(folder.absolute()),
+                "config": _fixed_values(config_text),
+            }
             write_atomically(folder / FACTS, sealed(facts))
         directory = RunDirectory(folder)
         directory._is_new = is_new
@@ -231,14 +235,17 @@ class RunDirectory:
         generation is over, a directory that was made for it is removed.
 
         So whoever corrects the mistake finds the place free. What comes from outside,
-        such as a full disk, is no mistake: that run can be resumed.
+        such as a full disk, is no mistake: that run can be resumed. (A tracker that
+        does not start is one: a password is missing, for example.)
         """
         try:
             yield
-        except (OSError, MemoryError, ImportError, RunLockedError):
-            raise
-        except Exception:
-            if self._is_new:
+        except Exception as error:
+            outside = (OSError, MemoryError, ImportError, RunLockedError)
+            is_mistake = isinstance(error, TrackerError) or not isinstance(
+                error, outside
+            )
+            if is_mistake and self._is_new:
                 with suppress(OSError, ValueError):  # the first one matters
                     self._remove_if_empty()
             raise
@@ -255,9 +262,15 @@ class RunDirectory:
                 self.path.rmdir()
 
     def write_config(self, text: str) -> None:
-        """Replaces the configuration (a resumed run may have other limits)."""
-        write_atomically(self.path / CONFIG, text)
-        self._write_facts(config=_fixed_values(text))
+        """Replaces the configuration, if it is another one (a resumed run may have
+        other limits), and keeps in `run.json` what has to stay as it is."""
+        values = _fixed_values(text)
+        if text != self.config_text():
+            if self.facts().get("config") != values:
+                # Killed in between, a run has one that is compared with nothing.
+                self._write_facts(config=None)
+            write_atomically(self.path / CONFIG, text)
+        self._write_facts(config=values)
 
     def write_stop_reason(self, reason: StopReason, error: str | None = None) -> None:
         """Notes why the run stopped."""
@@ -276,15 +289,23 @@ class RunDirectory:
         }
         self._write_facts(stopped=reason.value, error=None, reached=reached)
 
-    def note_start(self, target: float, problem: str | None = None) -> None:
-        """Notes that the run goes on, the fitness that is enough, and what the problem
-        is called, which a configuration may not know."""
+    def note_start(
+        self,
+        target: float,
+        problem: str | None = None,
+        sizes: tuple[int, int] | None = None,
+    ) -> None:
+        """Notes that the run goes on, and where; the fitness that is enough; and what
+        the problem is called and how many inputs and outputs it has, which a
+        configuration may not know."""
         self._write_facts(
             stopped=None,
             error=None,
             reached=None,
+            directory=str(self.path.absolute()),
             target=finite_or_none(target),
             **({} if problem is None else {"problem": str(problem)}),
+            **({} if sizes is None else {"sizes": list(sizes)}),
         )
 
     def _write_facts(self, **changes: Any) -> None:
@@ -351,7 +372,8 @@ class RunDirectory:
         if known not in (None, engine):
             _log.warning(
                 "the run in %s was made by engine %s, and goes on with engine %s from "
-                "generation %d on. They round differently: it may come to another end.",
+                "generation %d on. The engines round differently, so the run may end "
+                "differently.",
                 self.path,
                 known,
                 engine,

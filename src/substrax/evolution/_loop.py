@@ -313,12 +313,13 @@ class _Run:
         directory.claim(self.settings, checkpoint)
         if checkpoint is not None:
             directory.prune_checkpoints(checkpoint.generation)
-        if config_text and config_text != directory.config_text():
+        if config_text:
             directory.write_config(config_text)
         directory.note_code(code_of(self.problem), int(state.generation))
         directory.note_engine(self.resources.engine_name, int(state.generation))
         directory.note_versions(int(state.generation))
-        directory.note_start(self.limits.target, self.problem.name)
+        sizes = self.problem.num_inputs, self.problem.num_outputs
+        directory.note_start(self.limits.target, self.problem.name, sizes)
         # Metrics and best files are written before the checkpoint of their generation,
         # and may be ahead of it: they are put back to where the state is.
         lines = directory.cut_metrics(checkpoint)

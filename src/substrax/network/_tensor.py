@@ -12,6 +12,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from .._types import counted
 from ..cppn import Dialect, activation_functions
 
 _NO_RANK = int(np.iinfo(np.int32).max)
@@ -214,7 +215,7 @@ class TensorNetwork(eqx.Module):
     def _cast(self, inputs: Float[Array, "n inputs"]) -> Float[Array, "inputs n"]:
         if inputs.ndim != 2 or inputs.shape[1] != self.num_inputs:
             raise ValueError(
-                f"a network with {self.num_inputs} inputs was given the shape "
-                f"{inputs.shape}; give (samples, {self.num_inputs})."
+                f"a network with {counted(self.num_inputs, 'input')} was given the "
+                f"shape {inputs.shape}; give (samples, {self.num_inputs})."
             )
         return inputs.astype(self.bias.dtype).T

@@ -309,6 +309,8 @@ def _reproduce(run: Run, folder: Path) -> str:
         rows.append(("seed", run.facts.get("seed", "unknown")))
     if "started" in run.facts:
         rows.append(("started", run.facts["started"]))
+    if "engine" in run.facts:
+        rows.append(("engine", run.facts["engine"]))
     rows += [
         ("device", f"{device.get('count', '?')} x {device.get('kind', 'unknown')}"),
         (

@@ -128,7 +128,11 @@ class Run:
             trouble=None,
             metrics=[record.to_dict() for record in result.history],
             best=best,
-            facts={"seed": run.experiment.run.seed, **surroundings()},
+            facts={
+                "seed": run.experiment.run.seed,
+                "engine": run.experiment.run.resources.engine_name,
+                **surroundings(),
+            },
             stop_reason=result.reason,
             config_text=run.experiment.to_toml(),
             experiment=run.experiment,

@@ -70,8 +70,9 @@ def check_directory(path: Path) -> None:
         what = "is a file" if is_file else "does not exist"
         what = "holds no run" if path.is_dir() else what
         raise ValueError(
-            f"{path} {what}. Give the directory that `substrax run` named, or "
-            f"start a run with `substrax run EXPERIMENT --out {path}`."
+            f"{path} {what}. Give the directory that `substrax run` named, or start "
+            f"a run there with `substrax run EXPERIMENT --out {path}`, or with "
+            f"substrax.evolve(..., directory={str(path)!r}) in Python."
         )
     names = (*FILES, LOCK, CHECKPOINTS, SCRATCH, REPORT, TENSORBOARD)
     refuse_links(path / name for name in names)

@@ -163,6 +163,7 @@ def _summary(place: Path) -> dict[str, Any]:
         "damaged_lines": metering.lines.damaged,
         "metrics_trouble": metering.sentence,
         "code_changes": facts.get("code_changes", []),
+        "engine": facts.get("engine"),
         "engine_changes": facts.get("engine_changes", []),
         "version_changes": facts.get("version_changes", []),
         "target": target,
@@ -254,6 +255,8 @@ def summary_lines(facts: Mapping[str, Any]) -> list[str]:
         error = f": {facts['error']}" if facts["error"] else ""
         sentence = StopReason.read(facts["stopped"]).sentence
         lines.append(f"stopped because {sentence}{error}")
+    if facts["engine"] is not None:
+        lines.append(f"engine: {facts['engine']}")
     if facts["metrics_trouble"]:
         lines.append(facts["metrics_trouble"])
     if facts["code_changes"]:
@@ -287,7 +290,8 @@ def summary_lines(facts: Mapping[str, Any]) -> list[str]:
     lines.append(line)
     for name, value in best["measures"].items():
         lines.append(f"  {name}: {'no number' if value is None else f'{value:z.6g}'}")
-    lines.append(f"genome: {best['genome_nodes']} nodes, {best['genome_links']} links")
+    nodes, links = best["genome_nodes"], best["genome_links"]
+    lines.append(f"genome: {counted(nodes, 'node')}, {counted(links, 'link')}")
     network = best["network"].replace("\n", "; ")
     return [*lines, f"network: {network}", f"directory: {facts['directory']}"]
 
