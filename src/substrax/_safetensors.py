@@ -120,9 +120,10 @@ def _header(text: bytes) -> dict[str, Any]:
 
 def _entry(name: str, entry: Any) -> tuple[int, int, np.dtype, list[int]]:
     """Where an array begins and ends, its type and its shape."""
-    found = entry if isinstance(entry, dict) else {}
-    kind, shape = found.get("dtype"), found.get("shape")
-    offsets = found.get("data_offsets")
+    found: dict[str, Any] = entry if isinstance(entry, dict) else {}
+    kind: Any = found.get("dtype")
+    shape: Any = found.get("shape")
+    offsets: Any = found.get("data_offsets")
     if (
         not (isinstance(kind, str) and kind in _TYPES)
         or not _are_sizes(shape)

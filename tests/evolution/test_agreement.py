@@ -1,4 +1,4 @@
-"""Whatever happens to a file of a run, what is said of the run stays true, or is refused."""
+"""Whatever happens to a file of a run, what is said of it stays true, or is refused."""
 
 import dataclasses
 import json
@@ -205,7 +205,9 @@ class Killed(BaseException):
 @pytest.mark.parametrize("every", [1, 3])
 def test_a_run_that_goes_on_agrees_at_every_moment(tmp_path, monkeypatch, every):
     """Best files and metrics are ahead of the checkpoint, and rightly so."""
-    config = "[problem]\nname = 'xor'\n[method]\nname = 'neat'\n[run]\ngenerations = 8\n"
+    config = (
+        "[problem]\nname = 'xor'\n[method]\nname = 'neat'\n[run]\ngenerations = 8\n"
+    )
     run = RunDirectory.create(tmp_path / "run", seed=3, config_text=config)
     looked = 0
 
@@ -395,4 +397,6 @@ def test_an_error_says_what_it_is_and_where(tmp_path):
         evolve(*parts(Scores()), generations=2, directory=tmp_path / "run")
     error = RunDirectory(tmp_path / "run").error()
     assert error is not None
-    assert error.startswith("KeyError: 'score' (raised in fitness, in test_agreement.py")
+    assert error.startswith(
+        "KeyError: 'score' (raised in fitness, in test_agreement.py"
+    )

@@ -136,9 +136,7 @@ def _exported(sound: Path, form: str) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _check_what_is_said(
-    case: Case, words: list[str], run: Path, sound: Path
-) -> None:
+def _check_what_is_said(case: Case, words: list[str], run: Path, sound: Path) -> None:
     """Whatever a command has said or written is what the sound run has found."""
     truth = _truth(sound)
     if words[0] in ("show", "resume"):
@@ -246,7 +244,9 @@ def _damage_of_several(case: Case, folder: Path, outside: Path) -> str:
     own = [name for name in (*SWEEP, "seeds.json") if (folder / name).is_file()]
     runs = sorted(path.parent for path in folder.rglob("run.json"))
     if not runs or (own and draw.random() < 0.3):
-        return _damage_one(case, folder, draw.choice(own or ["sweep.json"]), own, outside)
+        return _damage_one(
+            case, folder, draw.choice(own or ["sweep.json"]), own, outside
+        )
     run = draw.choice(runs)
     ours = [name for name in OURS if (run / name).is_file()]
     ours += [f"checkpoints/{p.name}" for p in _checkpoints(run)]

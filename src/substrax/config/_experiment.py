@@ -186,9 +186,9 @@ class Experiment:
         given = changed(self.given, changes, _find_own)
         # What was said of one problem and method is not true of others.
         names = {"problem.name", "method.name"} & given.keys()
-        if any(given[name] != self.values[name] for name in names):
-            if "description" not in changes:
-                given.pop("description", None)
+        is_other = any(given[name] != self.values[name] for name in names)
+        if is_other and "description" not in changes:
+            given.pop("description", None)
         # An object has settings of its own; with others, it is another problem.
         is_other = any(
             given.get(key) != self.given.get(key)

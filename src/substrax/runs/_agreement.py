@@ -185,9 +185,7 @@ def check_best(
         return
     if best is None:
         if reached.best:
-            raise DamagedRunError(
-                f"{place / BEST_ARRAYS} is gone. {_made_anew(place)}"
-            )
+            raise DamagedRunError(f"{place / BEST_ARRAYS} is gone. {_made_anew(place)}")
         return
     is_known = reached.is_final or best["generation"] < reached.generations
     if is_known and reached.best != {}:
