@@ -226,10 +226,11 @@ class SharedJudge:
             raise ValueError(
                 f"genome {index[k]} has the fitness {float(before[k])!r} among some "
                 f"networks and {float(again[k])!r} among others, so the population "
-                f"cannot be shared out. If the fitness of {self._problem.name!r} draws random numbers, "
-                "draw them from the key, the same for every network. If it compares "
-                "networks, set is_separable to False, and leave `executor` out. If it "
-                "differs each time it is asked, and shall, set is_separable to True."
+                f"cannot be shared out. If the fitness of {self._problem.name!r} draws "
+                "random numbers, draw them from the key, the same for every network. "
+                "If it compares networks, set is_separable to False, and leave "
+                "`executor` out. If it differs each time it is asked, and shall, set "
+                "is_separable to True."
             )
 
 
