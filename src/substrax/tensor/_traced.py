@@ -34,9 +34,8 @@ class Traced(NamedTuple):
     ) -> "Traced":
         """What was made of a genome; a network that is not the genome's says NaN, or
         one could take its outputs for answers."""
-        if exceeds is None:
-            exceeds = jnp.bool_(False)
-        is_whole = is_sound & ~exceeds
+        has_no_room = jnp.bool_(False) if exceeds is None else exceeds
+        is_whole = is_sound & ~has_no_room
         # (steps and thresholds would make a number of NaN)
         identity = network.activation_ids.index(activation_id("identity"))
         silenced = dataclasses.replace(
@@ -44,7 +43,7 @@ class Traced(NamedTuple):
             bias=jnp.where(is_whole, network.bias, jnp.nan),
             activation=jnp.where(is_whole, network.activation, identity),
         )
-        return Traced(silenced, exceeds, is_sound, shortage)
+        return Traced(silenced, has_no_room, is_sound, shortage)
 
     @property
     def is_whole(self) -> Bool[Array, ""]:
