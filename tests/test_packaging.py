@@ -10,19 +10,19 @@ import pytest
 from scikit_build_core import build
 
 ROOT = Path(__file__).parent.parent
+WITHOUT_ENGINE: dict[str, list[str] | str] = {
+    "wheel.cmake": "false",
+    "wheel.py-api": "py3",
+}
+"""Settings of a wheel: the engine takes a minute to compile."""
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> zipfile.ZipFile:
-    """Without the engine, which takes a minute to compile."""
     folder = tmp_path_factory.mktemp("wheel")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        settings: dict[str, list[str] | str] = {
-            "wheel.cmake": "false",
-            "wheel.py-api": "py3",
-        }
-        name = build.build_wheel(str(folder), settings)
+        name = build.build_wheel(str(folder), WITHOUT_ENGINE)
     return zipfile.ZipFile(folder / name)
 
 
@@ -99,7 +99,6 @@ def test_a_wheel_is_built_from_the_sdist_alone(sdist, wheel, tmp_path, monkeypat
     sdist.extractall(tmp_path, filter="data")
     (unpacked,) = tmp_path.iterdir()
     monkeypatch.chdir(unpacked)
-    settings = {"wheel.cmake": "false", "wheel.py-api": "py3"}
-    name = build.build_wheel(str(tmp_path), settings)
+    name = build.build_wheel(str(tmp_path), WITHOUT_ENGINE)
     with zipfile.ZipFile(tmp_path / name) as found:
         assert set(found.namelist()) == set(wheel.namelist())

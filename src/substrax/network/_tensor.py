@@ -3,7 +3,9 @@
 A network is evaluated by the rows of its matrix: once a node's value is known, it is
 added to the sums of all nodes that it leads to. There is no reduction whose order would
 be the compiler's choice, so that neither the room a network has, nor how many are
-evaluated side by side, changes a bit.
+evaluated side by side, changes a bit. (How many samples there are may: for few of them
+the compiler computes activation functions in another way.) A product would be faster
+for networks with cycles, but its sums change with the room: see docs/accelerators.md.
 """
 
 import equinox as eqx
