@@ -378,7 +378,7 @@ def test_seeds_are_summed_up(tmp_path):
     assert runs.best.fitness == max(r.best_fitness or 0 for r in runs)
     assert (tmp_path / "runs" / "seed2" / "best.json").exists()
     assert "of 3 solved" in repr(runs)
-    with pytest.raises(ValueError, match="a seed at least"):
+    with pytest.raises(ValueError, match=r"seeds is 0\. Choose at least 1"):
         sx.evolve_seeds("xor", seeds=0)
 
 
