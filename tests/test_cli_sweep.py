@@ -14,6 +14,7 @@ import pytest
 
 from substrax.cli import main
 from substrax.runs import FACTS
+from substrax.workers._names import CONNECT_SECONDS
 from tests.front.test_sweep import contents, stamps
 from tests.report.support import Page
 from tests.test_cli import answer
@@ -153,6 +154,10 @@ def test_single_runs_are_ordinary_runs(folder: Path, capsys):
         (["plan.toml", "--jobs", "2", "--executor", "dask://x:1"], "Leave one of them"),
         (["plan.toml", "--executor", "ray://x:1"], "dask://host:8786"),
         (["plan.toml", "--executor", "processes:0"], "at least 1"),
+        (["wrong.toml", "--executor", "dask://host:99999"], "is no port"),
+        (["wrong.toml", "--executor", "dask://host:abc"], "is no port"),
+        (["plan.toml", "--out", "plan.toml"], "is a file; choose another"),
+        (["plan.toml", "--out", "."], "is not empty"),
         (["wrong.toml"], "did you mean 'generations'"),
     ],
 )
@@ -163,8 +168,24 @@ def test_mistakes_have_a_sentence_and_write_nothing(
     (tmp_path / "plan.toml").write_text(PLAN)
     (tmp_path / "wrong.toml").write_text(PLAN.replace("generations", "generatons"))
     assert main(["sweep", *words]) == 2
-    assert sentence in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert sentence in err and not out
     assert sorted(p.name for p in tmp_path.iterdir()) == ["plan.toml", "wrong.toml"]
+
+
+def test_a_scheduler_that_is_nowhere_is_said_at_once_and_first(
+    tmp_path, monkeypatch, capsys
+):
+    pytest.importorskip("distributed")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    words = ["sweep", "plan.toml", "--executor", "dask://nowhere.invalid:8786"]
+    began = time.monotonic()
+    assert main(words) == 1
+    assert time.monotonic() - began < CONNECT_SECONDS
+    out, err = capsys.readouterr()
+    assert "nowhere.invalid:8786 cannot be reached" in err and not out
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
 
 
 def test_settings_of_a_sweep_are_those_of_its_plan(folder: Path, capsys):

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jax
+import jaxtyping
 import numpy as np
 import pytest
 
@@ -267,6 +268,30 @@ def test_mistakes_are_said_before_anything_is_written(tmp_path, change, sentence
     with pytest.raises(ValueError, match=sentence):
         sx.sweep(**{**KEYWORDS, **change}, directory=tmp_path / "new", progress=False)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"jobs": 1.5}, "jobs is 1.5. Choose a whole number of at least 1"),
+        ({"jobs": "2"}, "jobs is '2'. Choose a whole number"),
+        ({"jobs": True}, "jobs is True. Choose a whole number"),
+        ({"jobs": 0}, "jobs is 0. Choose a whole number"),
+        ({"shard": 3}, "shard is 3. Say which of how many shares"),
+        ({"shard": (1.5, 3)}, "Say which of how many shares"),
+        ({"directory": 3}, "directory is 3; give the path of a folder"),
+        ({"executor": 3}, "executor is 3; give a concurrent.futures.Executor"),
+    ],
+)
+def test_arguments_of_other_types_have_a_sentence(
+    change, sentence, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    # Outside of tests nobody but the function itself looks at types.
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    with pytest.raises(ValueError, match=sentence):
+        sx.sweep(**KEYWORDS, progress=False, **change)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_problem_that_no_file_has_cannot_be_swept(tmp_path):

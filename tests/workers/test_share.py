@@ -14,8 +14,10 @@ from substrax.workers import (
     Span,
     WorkersError,
     check_executor,
+    check_reachable,
     open_crew,
 )
+from substrax.workers._names import CONNECT_SECONDS
 
 from .support import Hostile, die, squares
 
@@ -113,6 +115,27 @@ def test_what_is_no_executor_is_refused() -> None:
     for name in ("processes", "processes:3", "dask://host:8786", "tls://[::1]:8786"):
         check_executor(name)
     check_executor(None)
+
+
+@pytest.mark.parametrize(
+    "port", ["99999", "0", "-1", "abc", "", "8786/status", "1" * 20]
+)
+def test_a_port_that_is_none_is_refused(port: str) -> None:
+    with pytest.raises(ValueError, match=r"is no port\. Give that of the scheduler, a"):
+        check_executor(f"dask://host:{port}")
+
+
+@pytest.mark.parametrize("host", ["", "::1", "tcp://host", "a b", "[]", "me@host"])
+def test_a_host_that_is_none_is_refused(host: str) -> None:
+    with pytest.raises(ValueError, match=r"is no host\. Write the name or the address"):
+        check_executor(f"dask://{host}:8786")
+
+
+def test_a_name_that_means_nothing_is_not_waited_for() -> None:
+    began = time.monotonic()
+    with pytest.raises(WorkersError, match=r"nowhere\.invalid:8786 cannot be reached"):
+        check_reachable("dask://nowhere.invalid:8786")
+    assert time.monotonic() - began < CONNECT_SECONDS
 
 
 def test_three_failures_are_the_end() -> None:

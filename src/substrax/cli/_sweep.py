@@ -26,6 +26,7 @@ from ..sweeps import (
     sweep_sentences,
     troubles_of,
 )
+from ..workers import check_executor
 
 
 def sweep(arguments: argparse.Namespace) -> int:
@@ -51,6 +52,8 @@ def _check(arguments: argparse.Namespace) -> None:
         value = getattr(arguments, name)
         if value is not None and value < least:
             raise ValueError(f"--{name} is {value}. Choose at least {least}.")
+    if arguments.executor not in (None, "none"):
+        check_executor(arguments.executor)
     if arguments.jobs is not None and arguments.executor is not None:
         raise ValueError(
             "--jobs says how many processes of this machine run; an executor has its "
@@ -112,14 +115,6 @@ def _go(prepared: Any, text: str, shard: tuple[int, int] | None, arguments: Any)
                 f"substrax: {line}; pip install 'substrax[sweep]' brings it.",
                 file=sys.stderr,
             )
-    if not arguments.quiet and not arguments.json:
-        num = len(folder.arms)
-        print(
-            f"{folder.title or folder.path.name}: {counted(num, 'arm')}, "
-            f"{counted(folder.num_runs, 'run')}, in {folder.path}"
-            + ("" if shard is None else f"; share {shard[0]} of {shard[1]}"),
-            flush=True,
-        )
     outcomes: dict[str, Any] = {}
     display = SweepSilent()
     if arguments.json:
@@ -129,11 +124,20 @@ def _go(prepared: Any, text: str, shard: tuple[int, int] | None, arguments: Any)
     stop = Stop()
     with contextlib.ExitStack() as stack:
         workers = make_workers(stack, arguments.jobs, arguments.executor)
+        folder.write(text)
+        # Only now is it sure that something is done.
+        if not arguments.quiet and not arguments.json:
+            num = len(folder.arms)
+            print(
+                f"{folder.title or folder.path.name}: {counted(num, 'arm')}, "
+                f"{counted(folder.num_runs, 'run')}, in {folder.path}"
+                + ("" if shard is None else f"; share {shard[0]} of {shard[1]}"),
+                flush=True,
+            )
         stack.enter_context(display)
         number = stack.enter_context(_stopping(stop))
         outcome = run_sweep(
             prepared,
-            text,
             workers,
             shard,
             display.update,

@@ -5,7 +5,7 @@ import dataclasses
 import html
 import importlib.util
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._extra import import_extra
+from .._types import shown
 from ..config import refuse_while_loading
 from ..runs import has_ended, summary
 from ..sweeps import (
@@ -30,6 +31,7 @@ from ..sweeps import (
     SweepPlan,
     Table,
     arms_table,
+    check_folder,
     columns_of,
     compare_arms,
     default_jobs,
@@ -45,7 +47,7 @@ from ..sweeps import (
     write_parquet,
 )
 from ..sweeps import RESULTS as RESULTS
-from ..workers import WorkersError, num_processes
+from ..workers import WorkersError, check_executor, num_processes
 from ._notebook import beside_figures
 from ._sweep_display import SweepSilent, make_sweep_display
 from ._sweep_plan import Prepared, prepare, read_shard, shared
@@ -214,12 +216,15 @@ def sweep(
         )
     if plan is None:
         plan = keywords
-    prepared, text = prepare_sweep(plan, directory)
+    check_workers(jobs, executor)
+    share = read_shard(shard)
     if report:
         require_report()
+    prepared, text = prepare_sweep(plan, directory)
     stop = Stop()
     with contextlib.ExitStack() as stack:
         workers = make_workers(stack, jobs, executor)
+        prepared.folder.write(text)
         outcomes: dict[str, SeedOutcome] = {}
         display = SweepSilent()
         if progress is not False:
@@ -227,9 +232,7 @@ def sweep(
                 prepared.folder, outcomes, has_lines=bool(progress)
             )
         stack.enter_context(display)
-        outcome = run_sweep(
-            prepared, text, workers, read_shard(shard), display.update, stop, outcomes
-        )
+        outcome = run_sweep(prepared, workers, share, display.update, stop, outcomes)
         is_stopped = bool(stop and outcome.left)
     if is_stopped:
         raise KeyboardInterrupt
@@ -245,7 +248,12 @@ def sweep(
 def prepare_sweep(
     plan: Plan, directory: str | os.PathLike[str] | None
 ) -> tuple[Prepared, str]:
-    """A plan that was checked, and its text; nothing is written."""
+    """A plan that was checked, as was its folder, and its text; nothing is written."""
+    if directory is not None and not isinstance(directory, str | os.PathLike):
+        raise ValueError(
+            f"directory is {shown(directory)}; give the path of a folder, or leave it "
+            "out."
+        )
     if isinstance(plan, str | os.PathLike) and is_sweep(plan):
         folder = SweepFolder.read(plan)
         text = read_plan(folder.path)
@@ -254,9 +262,10 @@ def prepare_sweep(
     read = SweepPlan.read(plan)
     place = Path(_usual_place(plan) if directory is None else directory)
     prepared = prepare(read, place, Path())
-    if isinstance(plan, str | os.PathLike):
-        return prepared, Path(plan).read_text("utf-8")
-    return prepared, prepared.plan.to_toml()
+    is_file = isinstance(plan, str | os.PathLike)
+    text = Path(plan).read_text("utf-8") if is_file else prepared.plan.to_toml()
+    check_folder(place, text)
+    return prepared, text
 
 
 def _usual_place(plan: Plan) -> Path:
@@ -266,17 +275,29 @@ def _usual_place(plan: Plan) -> Path:
     return Path("runs") / "sweep"
 
 
-def make_workers(
-    stack: contextlib.ExitStack, jobs: int | None, executor: Executor | str | None
-) -> Processes | OnExecutor:
-    """Where runs are done."""
+def check_workers(jobs: int | None, executor: Executor | str | None) -> None:
+    """Refuses what `make_workers` cannot make, before anything else is done."""
+    if jobs is not None and (type(jobs) is not int or jobs < 1):
+        raise ValueError(
+            f"jobs is {shown(jobs)}. Choose a whole number of at least 1, or leave it "
+            "out."
+        )
     if executor is None or executor == "none":
-        return Processes(WORK, default_jobs() if jobs is None else jobs)
+        return
+    check_executor(executor)
     if jobs is not None:
         raise ValueError(
             "jobs says how many processes of this machine run; an executor has its own "
             "number of workers. Leave one of them out."
         )
+
+
+def make_workers(
+    stack: contextlib.ExitStack, jobs: int | None, executor: Executor | str | None
+) -> Processes | OnExecutor:
+    """Where runs are done; see `check_workers`. A scheduler is connected to."""
+    if executor is None or executor == "none":
+        return Processes(WORK, default_jobs() if jobs is None else jobs)
     if isinstance(executor, str) and (num := num_processes(executor)) is not None:
         return Processes(WORK, num)
     workers = OnExecutor(WORK, executor)
@@ -286,7 +307,6 @@ def make_workers(
 
 def run_sweep(
     prepared: Prepared,
-    text: str,
     workers: Processes | OnExecutor,
     shard: tuple[int, int] | None,
     on_progress: Callable[[Progress], None],
@@ -296,9 +316,8 @@ def run_sweep(
     keep_compiled: bool = True,
     max_seconds: float = float("inf"),
 ) -> Outcome:
-    """Writes the folder, and does what is not done yet. `outcomes` is filled with what
-    finished runs came to."""
-    prepared.folder.write(text)
+    """Does what is not done yet, in a folder that was written. `outcomes` is filled
+    with what finished runs came to."""
     threads = None
     if isinstance(workers, Processes) and not hasattr(os, "sched_setaffinity"):
         threads = max(1, default_jobs() // workers.num)
@@ -367,8 +386,3 @@ def write_results(found: Sweep) -> Path | None:
     path = found.directory / RESULTS
     write_parquet(found.rows(), path)
     return path
-
-
-def sweep_lines(found: Sweep, failures: Mapping[str, str]) -> Sequence[str]:
-    """What is said at the end."""
-    return [found.table().to_text(), *sweep_sentences(found.arms)]

@@ -265,7 +265,11 @@ def read_shard(text: str | tuple[int, int] | None) -> tuple[int, int] | None:
     """`3/10`: the third of ten shares."""
     if text is None:
         return None
-    parts = text.split("/") if isinstance(text, str) else list(map(str, text))
+    parts = []
+    if isinstance(text, str):
+        parts = text.split("/")
+    elif isinstance(text, Sequence):
+        parts = list(map(str, text))
     numbers = [int(p) for p in parts if p.strip().isascii() and p.strip().isdigit()]
     if len(parts) == len(numbers) == 2 and 1 <= numbers[0] <= numbers[1]:
         return numbers[0], numbers[1]

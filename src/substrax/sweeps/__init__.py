@@ -4,6 +4,7 @@ from ._folder import RESULTS as RESULTS
 from ._folder import SweepArm as SweepArm
 from ._folder import SweepFolder as SweepFolder
 from ._folder import SweepRun as SweepRun
+from ._folder import check_folder as check_folder
 from ._folder import is_sweep as is_sweep
 from ._folder import read_plan as read_plan
 from ._jobs import BUSY as BUSY

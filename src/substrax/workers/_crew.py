@@ -73,8 +73,7 @@ def open_crew(
         return ProcessCrew(Processes(named.num, environment, imports), is_ours=True)
     from ._dask import DaskCrew
 
-    assert named.address is not None
-    return DaskCrew.connect(named.address)
+    return DaskCrew.connect(executor)
 
 
 class ProcessCrew(AbstractCrew):

@@ -38,10 +38,15 @@ class DaskCrew(AbstractCrew):
         self._num, self._looked = 0, float("-inf")
 
     @staticmethod
-    def connect(address: str) -> "DaskCrew":
-        """A client of the scheduler at this address, with the certificates that Dask's
-        own configuration names. It listens nowhere: it calls the scheduler."""
+    def connect(name: str) -> "DaskCrew":
+        """A client of the scheduler that an executor's name means, with the
+        certificates that Dask's own configuration names. It listens nowhere: it calls
+        the scheduler."""
         distributed = import_extra("distributed", "dask")
+        # Dask would look for a name that means nothing until its time is over.
+        _names.check_reachable(name)
+        address = _names.read_name(name).address
+        assert address is not None
         client = distributed.Client.__new__(distributed.Client)
         seconds = _names.CONNECT_SECONDS
         try:

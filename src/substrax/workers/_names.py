@@ -14,7 +14,7 @@ PROCESSES = "processes"
 _DASK = ("dask", "tcp", "tls")
 MAX_PROCESSES = 1024
 """More than one machine should be asked for."""
-
+MAX_PORT = 65535
 
 CONNECT_SECONDS = 30.0
 """A scheduler that is starting is waited for so long."""
@@ -25,6 +25,9 @@ class Named(NamedTuple):
 
     num: int | None
     address: str | None
+    """As Dask takes it."""
+    host: str = ""
+    port: int = 0
 
 
 def read_name(name: str) -> Named:
@@ -32,9 +35,13 @@ def read_name(name: str) -> Named:
     kind, _, rest = name.partition(":")
     if kind == PROCESSES:
         return Named(_number(name, rest), None)
-    if kind in _DASK and rest.startswith("//") and ":" in rest.removeprefix("//"):
-        # Without a scheme, Dask takes the one of its own configuration.
-        return Named(None, rest.removeprefix("//") if kind == "dask" else name)
+    if kind in _DASK and rest.startswith("//"):
+        place = rest.removeprefix("//")
+        host, colon, port = place.rpartition(":")
+        if colon:
+            host, number = _host(name, host), _port(name, port)
+            # Without a scheme, Dask takes the one of its own configuration.
+            return Named(None, place if kind == "dask" else name, host, number)
     raise ValueError(
         f"executor is {shown(name)}. Write processes:8 for eight processes on this "
         "machine, dask://host:8786 for the scheduler of a Dask cluster, "
@@ -49,6 +56,30 @@ def _number(name: str, text: str) -> int:
         raise ValueError(
             f"executor is {shown(name)}; give a number of processes of at least 1 and "
             f"at most {MAX_PROCESSES}, as in processes:8."
+        )
+    return int(text)
+
+
+def _host(name: str, text: str) -> str:
+    """Without the brackets that an address of IPv6 has here."""
+    is_bracketed = text.startswith("[") and text.endswith("]")
+    host = text[1:-1] if is_bracketed else text
+    wrong = set("[]/@ \t\n") | (set() if is_bracketed else {":"})
+    if not host or wrong & set(host):
+        raise ValueError(
+            f"executor is {shown(name)}, and {shown(text)} is no host. Write the name "
+            "or the address of the scheduler's machine, as in dask://host:8786, "
+            "dask://10.0.0.1:8786 or dask://[::1]:8786."
+        )
+    return host
+
+
+def _port(name: str, text: str) -> int:
+    is_number = text.isascii() and text.isdigit() and len(text) <= 9
+    if not (is_number and 1 <= int(text) <= MAX_PORT):
+        raise ValueError(
+            f"executor is {shown(name)}, and {shown(text)} is no port. Give that of "
+            f"the scheduler, a number from 1 to {MAX_PORT}, as in dask://host:8786."
         )
     return int(text)
 
@@ -81,17 +112,14 @@ def check_reachable(executor: object) -> None:
     named = read_name(executor) if isinstance(executor, str) else Named(None, None)
     if named.address is None:
         return
-    host, _, port = named.address.rpartition("://")[2].rpartition(":")
     end = time.monotonic() + CONNECT_SECONDS
     while True:
         try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=5.0).close()
+            socket.create_connection((named.host, named.port), timeout=5.0).close()
             return
-        except (OSError, ValueError, OverflowError) as error:
-            # A name that means nothing, or no number, does not become right by waiting.
-            is_hopeless = isinstance(error, socket.gaierror) or not isinstance(
-                error, OSError
-            )
+        except (OSError, ValueError) as error:  # a host that no name can be, as well
+            # A name that means nothing does not become right by waiting.
+            is_hopeless = isinstance(error, socket.gaierror | ValueError)
             if is_hopeless or time.monotonic() > end:
                 raise unreachable(named.address, error) from error
             time.sleep(0.2)
