@@ -64,10 +64,24 @@ def read_budget(value: str | int) -> int:
     return number
 
 
+_num_sharing = 1
+"""Processes that share what is free; see `share_memory`."""
+
+
 def default_budget() -> int:
-    """Half of the memory that is free, as far as the system tells."""
+    """Half of the memory that is free, as far as the system tells; of it, the share of
+    this process."""
     # An argument that changes once a second makes the cache forget.
-    return max(_free_memory_within(int(time.monotonic())) // 2, LEAST_BUDGET)
+    half = _free_memory_within(int(time.monotonic())) // 2
+    return max(half // _num_sharing, LEAST_BUDGET)
+
+
+def share_memory(num: int) -> None:
+    """This process is one of `num` that work on this machine, and what is free is for
+    all of them. Like its cores, that is the process's own matter: no setting of its
+    work says it, so that the same work has the same settings elsewhere."""
+    global _num_sharing
+    _num_sharing = num
 
 
 @functools.lru_cache(maxsize=1)

@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+from substrax import _memory
+
 
 def work(document, should_stop):
     """Does what `do` says, and notes in a file that it was done."""
@@ -32,4 +34,5 @@ def work(document, should_stop):
     if do == "hang":
         time.sleep(600)
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    return {"status": "done", "process": os.getpid(), "cores": cores}
+    found = {"status": "done", "process": os.getpid(), "cores": cores}
+    return found | {"sharing": _memory._num_sharing}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from substrax import _memory
 from substrax.sweeps import (
     Job,
     OnExecutor,
@@ -122,6 +123,22 @@ def test_processes_share_the_cores_and_jobs_that_are_alone_have_them_all(tmp_pat
     assert {len(outcome.results[k]["cores"]) for k in "12"} == {share}
     processes = {k: result["process"] for k, result in outcome.results.items()}
     assert processes["0"] not in (processes["1"], processes["2"])
+
+
+def test_processes_share_the_memory_and_jobs_that_are_alone_have_it_all(tmp_path):
+    listed = jobs(tmp_path, "echo", "echo", "echo", alone=(0,))
+    outcome = run_jobs(listed, Processes(WORK, 2))
+    assert [outcome.results[k]["sharing"] for k in "012"] == [1, 2, 2]
+
+
+def test_a_share_of_the_free_memory_is_at_least_what_work_needs(monkeypatch):
+    monkeypatch.setattr(_memory, "_free_memory_within", lambda second: 8 << 30)
+    monkeypatch.setattr(_memory, "_num_sharing", 1)
+    assert _memory.default_budget() == 4 << 30
+    _memory.share_memory(4)
+    assert _memory.default_budget() == 1 << 30
+    _memory.share_memory(1000)
+    assert _memory.default_budget() == _memory.LEAST_BUDGET
 
 
 def stopped(tmp_path: Path, kinds: list[str], times: int = 1) -> tuple[Outcome, float]:

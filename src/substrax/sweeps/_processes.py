@@ -21,7 +21,8 @@ most is compiled once. Then another one takes over, with empty memory."""
 
 
 class Processes:
-    """Workers on this machine, started anew, each with its share of the cores.
+    """Workers on this machine, started anew, each with its share of the cores and of
+    the memory that is free.
 
     **Arguments:**
 
@@ -57,7 +58,8 @@ class Processes:
             process = None
         if process is None:
             cores = [] if job.is_alone else shared_cores(place, self.num)
-            process = _Process(self.work, cores, self._events)
+            sharing = 1 if job.is_alone else self.num
+            process = _Process(self.work, cores, sharing, self._events)
             self._slots[place] = process
         process.submit(job)
 
@@ -94,11 +96,16 @@ class _Process:
     """A worker. A thread reads what it answers."""
 
     def __init__(
-        self, work: str, cores: Sequence[int], events: "queue.SimpleQueue[Event]"
+        self,
+        work: str,
+        cores: Sequence[int],
+        num_sharing: int,
+        events: "queue.SimpleQueue[Event]",
     ) -> None:
         words = [sys.executable, "-c", _BEGIN, work]
         if cores:
             words += ["--cores", ",".join(map(str, cores))]
+        words += ["--processes", str(num_sharing)]
         # Without a name: nothing is left of it, however this process ends.
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(

@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from .._memory import share_memory
 from .._places import sentence_of
 
 STARTED = time.perf_counter()
@@ -65,7 +66,7 @@ def call(name: str, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def main(words: list[str]) -> int:
-    """`FUNCTION [--cores 0,1]`."""
+    """`FUNCTION [--cores 0,1] [--processes 4]`."""
     stop = threading.Event()
     # Ctrl-C reaches all processes of a terminal; the first one decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -74,6 +75,8 @@ def main(words: list[str]) -> int:
         # before JAX is imported, which makes a thread for each core
         cores = words[words.index("--cores") + 1].split(",")
         os.sched_setaffinity(0, set(map(int, cores)))
+    if "--processes" in words:
+        share_memory(int(words[words.index("--processes") + 1]))
     # What jobs print goes where errors go; the pipe is for results.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
