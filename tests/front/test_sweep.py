@@ -18,7 +18,7 @@ import substrax as sx
 from substrax.evolution import RunDirectory
 from substrax.front._sweep_plan import prepare, read_shard, shared
 from substrax.runs import FACTS, SWEEP, DamagedRunError
-from substrax.sweeps import SweepPlan, is_sweep
+from substrax.sweeps import SweepPlan, is_sweep, seconds
 from tests.evolution.support import timeless
 
 ROOT = Path(__file__).parent.parent.parent
@@ -119,6 +119,15 @@ def test_a_sweep_says_what_its_arms_came_to(made: Path):
     assert columns["seed"].tolist() == [0, 1, 0, 1]
     assert columns["setting_add_node_rate"].tolist() == [0.1, 0.1, 0.4, 0.4]
     assert np.isfinite(columns["best_fitness"]).all()
+    # One of the runs has compiled, and that is not in the time that is told of its arm.
+    assert columns["compile_seconds"].max() > 0.0
+    assert (columns["compile_seconds"] <= columns["seconds"]).all()
+    times = [row[-2:] for row in found.table().rows]
+    running = columns["seconds"] - columns["compile_seconds"]
+    for k, (alone, compiling) in enumerate(times):
+        of_arm = slice(2 * k, 2 * k + 2)
+        assert alone == seconds(np.median(running[of_arm]))
+        assert compiling == seconds(np.median(columns["compile_seconds"][of_arm]))
     assert len(found.frame()) == 4
     (pair,) = found.comparisons()
     assert pair.fitness is not None and pair.fitness.is_corrected

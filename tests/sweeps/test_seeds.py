@@ -102,9 +102,26 @@ def test_without_a_target_nothing_is_said_of_solving():
 
 def test_a_table_has_a_line_for_each_seed():
     table = seeds_table([outcome(0), solved(7, 4)], "xor")
-    assert table.columns == ("seed", "result", "generations", "best fitness", "seconds")
-    assert table.rows[1] == (7, "solved", 4, 0.99, 2.0)
+    assert table.columns[:4] == ("seed", "result", "generations", "best fitness")
+    assert table.rows[1] == (7, "solved", 4, 0.99, 2.0, 0.0)
     assert table.to_text().splitlines()[0] == "xor"
+
+
+def test_the_time_of_a_run_is_told_without_compiling():
+    """Whichever run comes first compiles, and the others do not."""
+    runs = [outcome(0, seconds=18.5, compile_seconds=18.0), outcome(1, seconds=0.5)]
+    table = seeds_table(runs)
+    assert table.columns[4:] == ("seconds running", "seconds compiling")
+    assert [row[4:] for row in table.rows] == [(0.5, 18.0), (0.5, 0.0)]
+    found = sum_up(runs)
+    assert found["median_seconds"] == 9.5
+    assert (found["median_running_seconds"], found["median_compile_seconds"]) == (
+        0.5,
+        9,
+    )
+    words = summary_sentences(runs)
+    assert "seconds running: median 0.5, quartiles 0.5 and 0.5" in words
+    assert "seconds compiling: median 9, quartiles 4.5 and 13.5" in words
 
 
 def test_without_a_target_there_is_no_rate():

@@ -87,6 +87,11 @@ class Run:
     def seconds(self) -> float:
         return sum((record.seconds for record in self.history), 0.0)
 
+    @property
+    def compile_seconds(self) -> float:
+        """The part of `seconds` that was spent compiling."""
+        return sum((record.compile_seconds for record in self.history), 0.0)
+
     def measures(self) -> dict[str, float]:
         """What the problem says about the best network, besides its fitness."""
         return self.experiment.problem.measures(self.best.network)

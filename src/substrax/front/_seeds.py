@@ -69,6 +69,7 @@ class SeedRuns:
                 is_solved=None if run.target is None else run.is_solved,
                 stopped=run.reason.value,
                 solved_at=run.solved_at,
+                compile_seconds=run.compile_seconds,
             )
             for run in self.runs
         ]

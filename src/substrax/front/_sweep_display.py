@@ -198,7 +198,8 @@ class _SweepLines(_Table):
         num, best = outcome.generations, _or_least(outcome.best_fitness)
         return (
             f"{outcome.words}, best fitness {_best_text(best) or 'none'}, "
-            f"{counted(num, 'generation')}, {outcome.seconds:.1f} s"
+            f"{counted(num, 'generation')}, {outcome.running_seconds:.1f} s, and "
+            f"{outcome.compile_seconds:.1f} s compiling"
         )
 
 

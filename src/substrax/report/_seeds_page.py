@@ -73,7 +73,8 @@ def _boxes(seeds: Seeds) -> str:
 
     boxes = [
         box("Best fitness", "best_fitness"),
-        box("Seconds, compiling included", "seconds"),
+        box("Seconds running", "running_seconds"),
+        box("Seconds compiling", "compile_seconds"),
     ]
     if found["solved"]:
         boxes.insert(1, box("Generations to a solution", "generations_if_solved"))
@@ -90,8 +91,8 @@ def _table(seeds: Seeds) -> str:
     table = seeds_table(seeds.outcomes)
     corner, *head = table.columns
     rows = [
-        (cell(seed), [*map(cell, values), f"{seconds:,.2f}"])
-        for seed, *values, seconds in table.rows
+        (cell(seed), [*map(cell, values), f"{running:,.2f}", f"{compiling:,.2f}"])
+        for seed, *values, running, compiling in table.rows
     ]
     return card("Seeds", named_rows(corner, head, rows))
 

@@ -145,7 +145,9 @@ def _table(arms: list[ArmOutcome]) -> str:
     corner, head, rows = _named(arms_table(arms))
     text = named_rows(corner, head, rows) + paragraph(
         "Of finished runs: rates with Wilson's interval, medians with percentile "
-        "bootstrap intervals, all of 95 %; fewer than three values have no interval.",
+        "bootstrap intervals, all of 95 %; fewer than three values have no interval. "
+        "Running is the time of a run without compiling, which only those runs do that "
+        "come first in their process, and whose code was not kept from before.",
     )
     return card("Arms", f'<div class="scroll">{text}</div>')
 

@@ -80,13 +80,14 @@ def _read_run(run: SweepRun, errors: dict[int, str]) -> SeedOutcome:
 
 ARM_COLUMNS = (
     "arm", "done", "solved", "rate", "generations to a solution", "best fitness",
-    "seconds",
+    "running", "compiling",
 )  # fmt: skip
 
 
 def arms_table(outcomes: Sequence[ArmOutcome], title: str = "") -> Table:
     """A line for each arm: rates with Wilson's interval, and medians with the interval
-    of a bootstrap, where there are three runs at least."""
+    of a bootstrap, where there are three runs at least. The time of a run is told
+    without compiling, as it depends on chance which runs compile."""
     rows = []
     for outcome in outcomes:
         share = rate(len(outcome.solved), len(outcome.finished))
@@ -99,7 +100,8 @@ def arms_table(outcomes: Sequence[ArmOutcome], title: str = "") -> Table:
                 _percent(share) if has_rate else "",
                 median_text(outcome.generations_to_solution()),
                 median_text(outcome.fitness()),
-                median_text([run.seconds for run in outcome.finished], seconds),
+                median_text([run.running_seconds for run in outcome.finished], seconds),
+                median_text([run.compile_seconds for run in outcome.finished], seconds),
             )
         )
     return Table.of(title, ARM_COLUMNS, rows, troubles_of(outcomes))
@@ -255,6 +257,7 @@ def rows_of(outcomes: Sequence[ArmOutcome]) -> list[dict[str, Any]]:
             "has_all_metrics": run.trouble is None,
             "best_fitness": run.best_fitness,
             "seconds": run.seconds,
+            "compile_seconds": run.compile_seconds,
             "stopped": run.stopped,
             "directory": place.path.name,
         }

@@ -31,6 +31,14 @@ class SeedOutcome:
     """The first generation whose best reached the target, if it is known."""
     trouble: str | None = None
     """What is wrong with its metrics, of which `seconds` is the sum."""
+    compile_seconds: float = 0.0
+    """The part of `seconds` that was spent compiling. Which run of a process compiles
+    is chance: others use what the first one has compiled."""
+
+    @property
+    def running_seconds(self) -> float:
+        """Without compiling."""
+        return max(0.0, self.seconds - self.compile_seconds)
 
     @staticmethod
     def of(facts: Mapping[str, Any]) -> "SeedOutcome":
@@ -46,6 +54,7 @@ class SeedOutcome:
             stopped=facts["stopped"],
             solved_at=facts["solved_at"],
             trouble=facts["metrics_trouble"],
+            compile_seconds=float(facts["compile_seconds"]),
         )
 
     @property
@@ -116,6 +125,8 @@ def sum_up(outcomes: Sequence[SeedOutcome]) -> dict[str, int | float]:
         **dict(zip(("rate", "rate_low", "rate_high"), shares, strict=True)),
         **_spread("best_fitness", map(_fitness, finished)),
         **_spread("seconds", (outcome.seconds for outcome in finished)),
+        **_spread("running_seconds", (o.running_seconds for o in finished)),
+        **_spread("compile_seconds", (o.compile_seconds for o in finished)),
     }
     if solved:
         generations = (outcome.generations_to_solution for outcome in solved)
@@ -153,7 +164,8 @@ def summary_sentences(outcomes: Sequence[SeedOutcome]) -> list[str]:
     if facts["finished"]:
         lines += [
             f"best fitness: {_in_words(facts, 'best_fitness', '.6g')}",
-            f"seconds: {_in_words(facts, 'seconds', '.3g')}",
+            f"seconds running: {_in_words(facts, 'running_seconds', '.3g')}",
+            f"seconds compiling: {_in_words(facts, 'compile_seconds', '.3g')}",
         ]
     if facts["solved"]:
         words = _in_words(facts, "generations_if_solved", "g")
@@ -169,6 +181,12 @@ def _in_words(facts: Mapping[str, int | float], name: str, form: str) -> str:
     return f"median {middle}, quartiles {low} and {high}"
 
 
+SEED_COLUMNS = (
+    "seed", "result", "generations", "best fitness", "seconds running",
+    "seconds compiling",
+)  # fmt: skip
+
+
 def seeds_table(outcomes: Sequence[SeedOutcome], title: str = "") -> Table:
     """A line for each seed."""
     rows = [
@@ -177,12 +195,12 @@ def seeds_table(outcomes: Sequence[SeedOutcome], title: str = "") -> Table:
             outcome.words,
             outcome.generations,
             outcome.best_fitness,
-            round(outcome.seconds, 2),
+            round(outcome.running_seconds, 2),
+            round(outcome.compile_seconds, 2),
         )
         for outcome in outcomes
     ]
-    columns = ("seed", "result", "generations", "best fitness", "seconds")
-    return Table.of(title, columns, rows, troubles(outcomes))
+    return Table.of(title, SEED_COLUMNS, rows, troubles(outcomes))
 
 
 def troubles(outcomes: Iterable[SeedOutcome], where: str = "") -> list[str]:
