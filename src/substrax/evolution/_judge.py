@@ -26,6 +26,7 @@ from ..neat import Genome
 from ..network import Networks, TensorNetwork
 from ..problems import AbstractProblem, TracedFitness, checked_fitness
 from ..tensor import population_mesh
+from ..worlds import Seen
 
 
 class Judged(NamedTuple):
@@ -40,6 +41,8 @@ class Judged(NamedTuple):
     """Genomes that needed more room on the device than there was at first."""
     num_on_host: int = 0
     """Genomes that the device had no room for, so that the native engine had them."""
+    seen: Seen | None = None
+    """What networks have seen, for problems that keep statistics of it."""
 
 
 def judge(
@@ -56,14 +59,15 @@ def judge(
         return _judge_on_device(decoder, problem, traced, genomes, key, resources)
     decoded = cache.decode_counted(decoder, genomes, resources)
     networks = decoded.networks
-    fitness = problem.fitness(networks, key=key, resources=resources)
+    evaluation = problem.evaluate(networks, key=key, resources=resources)
     return Judged(
-        checked_fitness(fitness, len(networks)),
+        checked_fitness(evaluation.fitness, len(networks)),
         networks.num_hidden,
         networks.num_links,
         networks,
         num_grown=int(decoded.is_grown.sum()),
         num_on_host=int(decoded.is_on_host.sum()),
+        seen=evaluation.seen,
     )
 
 
@@ -82,6 +86,7 @@ def _judge_on_device(
         genomes,
         resources,
         words,
+        traced.arguments,
         mesh=population_mesh(resources.devices),
         # (some are judged apart from the others, then)
         may_leave=resources.reserve is not None and problem.is_separable is not False,
@@ -90,8 +95,12 @@ def _judge_on_device(
     if found.parts:
         outcomes, num_hidden, num_links = found.joined()
         wide = jax.tree.map(lambda x: x.astype(np.float64), outcomes)
-        fitness = checked_fitness(traced.fitness(wide), len(num_hidden))
-        judged = Judged(fitness, num_hidden, num_links, None, len(found.grown))
+        evaluation = traced.evaluation(wide)
+        fitness = checked_fitness(evaluation.fitness, len(num_hidden))
+        judged = Judged(
+            *(fitness, num_hidden, num_links, None, len(found.grown)),
+            seen=evaluation.seen,
+        )
     if not found.left.size:
         assert judged is not None
         return judged
@@ -107,20 +116,21 @@ def _together(found: OnDevice, judged: Judged | None, others: Judged) -> Judged:
         return others
     here = np.sort(np.concatenate(found.numbers))
     order = np.argsort(np.concatenate([here, found.left]))
-    both = [(j.fitness, j.num_hidden, j.num_links) for j in (judged, others)]
-    fitness, num_hidden, num_links = (
-        np.concatenate(pair)[order] for pair in zip(*both, strict=True)
+    both = [(j.fitness, j.num_hidden, j.num_links, j.seen) for j in (judged, others)]
+    fitness, num_hidden, num_links, seen = jax.tree.map(
+        lambda *pair: np.concatenate(pair)[order], *both
     )
     counts = judged.num_grown, others.num_on_host
-    return Judged(fitness, num_hidden, num_links, None, *counts)
+    return Judged(fitness, num_hidden, num_links, None, *counts, seen)
 
 
 @functools.lru_cache(maxsize=32)
 def _observing(outcome: Callable[..., Any]) -> Callable[..., Any]:
     """The same object for the same function, so that it is compiled once."""
 
-    def observe(network: TensorNetwork, words: Array) -> Any:
+    def observe(network: TensorNetwork, words: Array, arguments: Any) -> Any:
         key = jax.random.wrap_key_data(words)
-        return outcome(network, key), network.num_hidden, network.num_links
+        asked = (key, *arguments) if arguments else key
+        return outcome(network, asked), network.num_hidden, network.num_links
 
     return observe
