@@ -37,6 +37,7 @@ from ._table_problem import Table as Table
 from ._visual import VisualDiscrimination as VisualDiscrimination
 from ._visual import transfer as transfer
 from ._visual_small import VisualSmall as VisualSmall
+from ._world import Watched as Watched
 from ._world import WorldProblem as WorldProblem
 
 PROBLEMS: dict[str, type[AbstractProblem]] = {

@@ -19,8 +19,8 @@ from ..worlds import Seen, batched, one_of, space_of
 from ._world import LIMIT, Episodes, Facts, WorldProblem
 
 _AT_ONCE = 256
-"""Environments that exist at the same time, at most; enough for networks to be evaluated
-in batches, and few enough for those that take memory."""
+"""Environments that exist at the same time, at most: enough for networks to be evaluated
+in batches, and few enough for memory."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Gymnasium(WorldProblem):
     """An environment of gymnasium (extra `gymnasium`), by its id, as `LunarLander-v3`,
     or `module:Name-v0` if a module registers it.
 
-    Networks × episodes are stepped side by side; for many cores or machines use an
+    All networks and episodes are stepped side by side; for many cores or machines use an
     executor (`--executor processes:8`). What is solved is what the environment's
     registration says (`reward_threshold`). For the other settings see `WorldProblem`.
     """
@@ -36,6 +36,7 @@ class Gymnasium(WorldProblem):
     name: ClassVar[str] = "gymnasium"
     suggested: ClassVar[dict[str, object]] = {"output_activation": "identity"}
     is_separable: ClassVar[bool | None] = True
+    has_window: ClassVar[bool] = True
 
     @functools.cached_property
     def _pool(self) -> "_Pool":
@@ -59,6 +60,9 @@ class Gymnasium(WorldProblem):
             _layout_of(env),
         )
 
+    def live(self, mode: str | None) -> "_Live":
+        return _Live(self, self._pool.make(render_mode=mode))
+
     def play(
         self,
         networks: Networks,
@@ -78,6 +82,29 @@ class Gymnasium(WorldProblem):
             for one in zip(*parts, strict=True)
         ]
         return Episodes(*joined)
+
+
+class _Live:
+    """One environment that is watched."""
+
+    def __init__(self, problem: Gymnasium, env: Any) -> None:
+        self._problem, self._env = problem, env
+
+    def reset(self, seed: int) -> Any:
+        return asked(self._problem.env, self._env, "reset", seed=seed)[0]
+
+    def step(self, action: Any) -> tuple[Any, float, bool]:
+        seen, reward, is_over, is_cut, _ = asked(
+            self._problem.env, self._env, "step", action
+        )
+        return seen, float(reward), bool(is_over or is_cut)
+
+    def picture(self) -> np.ndarray | None:
+        picture = self._env.render()
+        return picture if isinstance(picture, np.ndarray) else None
+
+    def close(self) -> None:
+        self._env.close()
 
 
 class _Pool:
@@ -199,7 +226,9 @@ class _Play:
 
     def _reset(self) -> tuple[np.ndarray, np.ndarray]:
         seen = [
-            self._asked(env, "reset", seed=self.seeds[k % self.num_episodes])[0]
+            asked(
+                self.problem.env, env, "reset", seed=self.seeds[k % self.num_episodes]
+            )[0]
             for k, env in enumerate(self.envs)
         ]
         rows = self._rows(seen)
@@ -249,8 +278,8 @@ class _Play:
         seen, ended = [], np.zeros(len(number), bool)
         for place, k in enumerate(number):
             action = one_of(self.interface.action, actions, k)
-            observation, reward, is_over, is_cut, _ = self._asked(
-                self.envs[k], "step", action
+            observation, reward, is_over, is_cut, _ = asked(
+                self.problem.env, self.envs[k], "step", action
             )
             seen.append(observation)
             ended[place] = bool(is_over or is_cut)
@@ -292,25 +321,24 @@ class _Play:
             f"which it announced{why}. An environment may not change its spaces."
         )
 
-    def _asked(self, env: Any, what: str, *args: Any, **kwargs: Any) -> Any:
-        """What an environment answers; what it raises is told with its name."""
-        try:
-            answer = getattr(env, what)(*args, **kwargs)
-        except Exception as error:
-            raise ValueError(
-                f"the environment {self.problem.env} failed in {what}(): "
-                f"{type(error).__name__}: {brief(error)}. The run can be resumed once "
-                "that is mended."
-            ) from error
-        wanted = 5 if what == "step" else 2
-        if not isinstance(answer, tuple) or len(answer) != wanted:
-            raise ValueError(
-                f"{what}() of the environment {self.problem.env} must return {wanted} "
-                "things, as gymnasium says (observation, "
-                + ("reward, terminated, truncated, info)" if wanted == 5 else "info)")
-                + "."
-            )
-        return answer
+
+def asked(name: str, env: Any, what: str, *args: Any, **kwargs: Any) -> Any:
+    """What an environment answers; what it raises is told with its name."""
+    try:
+        answer = getattr(env, what)(*args, **kwargs)
+    except Exception as error:
+        raise ValueError(
+            f"the environment {name} failed in {what}(): {type(error).__name__}: "
+            f"{brief(error)}. The run can be resumed once that is mended."
+        ) from error
+    wanted = 5 if what == "step" else 2
+    if not isinstance(answer, tuple) or len(answer) != wanted:
+        things = "reward, terminated, truncated, info" if wanted == 5 else "info"
+        raise ValueError(
+            f"{what}() of the environment {name} must return {wanted} things, as "
+            f"gymnasium says: observation, {things}."
+        )
+    return answer
 
 
 def _memory_of(stepper: Stepper, memory: np.ndarray, is_left: np.ndarray) -> np.ndarray:

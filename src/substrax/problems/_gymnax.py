@@ -2,9 +2,11 @@
 
 import dataclasses
 import functools
+import logging
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
+import numpy as np
 
 from .._extra import import_extra
 from .._suggest import suggest
@@ -13,6 +15,7 @@ from ..worlds import space_of
 from ._jax_world import Dynamics, JaxWorld
 from ._world import Facts
 
+_log = logging.getLogger("substrax")
 _THRESHOLDS = {
     "CartPole-v1": 475.0,
     "MountainCar-v0": -110.0,
@@ -78,3 +81,24 @@ class Gymnax(JaxWorld):
             return state, seen, jnp.asarray(reward), jnp.asarray(is_over)
 
         return Dynamics(reset, step)
+
+    @functools.cached_property
+    def _visualiser(self) -> Any:
+        """That of gymnax, which draws with Matplotlib."""
+        return import_extra("gymnax.visualize", "gymnax").Visualizer
+
+    def picture(self, state: Any) -> np.ndarray | None:
+        env, params = self._made
+        try:
+            drawn = self._visualiser(env, params, [state])
+            drawn.init()
+            if not hasattr(drawn, "im"):  # of a kind that gymnax cannot draw
+                return None
+            drawn.ax.set_axis_off()
+            drawn.fig.canvas.draw()
+            return np.asarray(drawn.fig.canvas.buffer_rgba())[..., :3].copy()
+        except (ImportError, AttributeError) as error:
+            _log.warning("%s cannot be drawn: %s.", self.env, brief(error))
+            return None
+        finally:
+            import_extra("matplotlib.pyplot", "report").close("all")

@@ -54,6 +54,13 @@ class JaxWorld(WorldProblem):
         arguments = (key, *self._scales)
         return Episodes(*run_outcomes(fn, networks, arguments, resources))
 
+    def live(self, mode: str | None) -> "_Live":
+        return _Live(self.dynamics, self.picture if mode == "rgb_array" else None)
+
+    def picture(self, state: Any) -> np.ndarray | None:
+        """What the environment looks like in a state; None if nobody can draw it."""
+        return None
+
     def traced(self) -> TracedFitness:
         return TracedFitness(
             self._journey(self.episodes),
@@ -76,6 +83,36 @@ class JaxWorld(WorldProblem):
             self.action_repeat,
             self.normalise == "running",
         )
+
+
+class _Live:
+    """One environment that is watched."""
+
+    def __init__(
+        self, dynamics: Dynamics, picture: Callable[[Any], np.ndarray | None] | None
+    ) -> None:
+        self._reset, self._step = jax.jit(dynamics.reset), jax.jit(dynamics.step)
+        self._picture, self._state = picture, None
+        self._key = jax.random.key(0)
+
+    def reset(self, seed: int) -> Any:
+        key_reset, self._key = jax.random.split(jax.random.key(seed))
+        with _as_usual():
+            self._state, seen = self._reset(key_reset)
+        return jax.tree.map(np.asarray, seen)
+
+    def step(self, action: Any) -> tuple[Any, float, bool]:
+        self._key, key = jax.random.split(self._key)
+        with _as_usual():
+            self._state, seen, reward, is_over = self._step(key, self._state, action)
+        reward = float(np.asarray(reward).reshape(()))
+        return jax.tree.map(np.asarray, seen), reward, bool(is_over)
+
+    def picture(self) -> np.ndarray | None:
+        return None if self._picture is None else self._picture(self._state)
+
+    def close(self) -> None:
+        pass
 
 
 @functools.lru_cache(maxsize=32)

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import logging
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import jax
 import numpy as np
@@ -14,9 +14,9 @@ from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
 from .._types import as_number, check_settings, shown
-from ..network import Networks
+from ..network import Networks, Stepper
 from ..substrate import Layout
-from ..worlds import AbstractSpace, Interface, Seen, Statistics
+from ..worlds import AbstractSpace, Interface, Seen, Statistics, batched, one_of
 from ._base import (
     AbstractProblem,
     Evaluation,
@@ -56,6 +56,37 @@ class Episodes(NamedTuple):
     """Whether no reward and no observation was NaN or infinite, for each network."""
     is_finite: np.ndarray
     """Whether no output was."""
+
+
+class Live(Protocol):
+    """One environment that can be watched."""
+
+    def reset(self, seed: int) -> Any:
+        """Begins an episode; the first observation."""
+        ...
+
+    def step(self, action: Any) -> tuple[Any, float, bool]:
+        """The next observation, the reward, and whether the episode is over."""
+        ...
+
+    def picture(self) -> np.ndarray | None:
+        """What it looks like now, (height, width, 3); None if nobody can draw it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Watched(NamedTuple):
+    """One episode, to be looked at. The last observation has no action."""
+
+    rows: Float[np.ndarray, "steps seen"]
+    """What was seen."""
+    inputs: Float[np.ndarray, "steps inputs"]
+    """What the network was given."""
+    outputs: Float[np.ndarray, "steps outputs"]
+    rewards: Float[np.ndarray, " steps"]
+    pictures: list[np.ndarray]
+    """One for each step; empty if nobody can draw them."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -118,6 +149,9 @@ class WorldProblem(AbstractProblem):
         self.interface  # noqa: B018 (whatever is wrong is said now)
         self.steps  # noqa: B018
 
+    has_window: ClassVar[bool] = False
+    """Whether episodes can be watched in a window."""
+
     @functools.cached_property
     @abc.abstractmethod
     def facts(self) -> Facts:
@@ -132,6 +166,50 @@ class WorldProblem(AbstractProblem):
         resources: Resources | None,
     ) -> Episodes:
         """Lets each network play the same episodes."""
+
+    @abc.abstractmethod
+    def live(self, mode: str | None) -> Live:
+        """An environment to be watched: `rgb_array` draws pictures, `human` opens a
+        window, None does neither."""
+
+    def watch(
+        self, network: Networks, *, seed: int = 0, mode: str | None = "rgb_array"
+    ) -> Watched:
+        """One episode of one network, step by step."""
+        check_single(self, network)
+        space, dtype = self.interface.observation, network.dtype
+        stepper, draws = Stepper.of(network), np.random.default_rng([seed, 1])
+        memory, frames = stepper.start(batch=1), None
+        kept: dict[str, list[Any]] = {name: [] for name in Watched._fields}
+        live = self.live(mode)
+        try:
+            seen, is_over, time = live.reset(seed), False, 0
+            while not is_over and time < self.steps:
+                row = self.interface.rows(batched(space, [seen])).astype(dtype)
+                frames = self.interface.frames(frames, row)
+                inputs = self.preparation.inputs(frames)
+                memory, outputs = stepper(memory, inputs[None])
+                noise = None
+                if self.interface.is_random:
+                    noise = draws.gumbel(size=outputs[0].shape).astype(dtype)
+                actions = self.interface.actions(outputs[0], noise)
+                action = one_of(self.interface.action, actions, 0)
+                total = 0.0
+                if mode == "rgb_array" and (picture := live.picture()) is not None:
+                    kept["pictures"].append(picture)
+                for _ in range(self.action_repeat):
+                    seen, reward, is_over = live.step(action)
+                    total, time = total + reward, time + 1
+                    if is_over or time >= self.steps:
+                        break
+                values = {"rows": row[0], "inputs": inputs[0], "outputs": outputs[0, 0]}
+                for name, value in (values | {"rewards": total}).items():
+                    kept[name].append(value)
+        finally:
+            live.close()
+        pictures = kept.pop("pictures")
+        arrays = {name: np.array(values) for name, values in kept.items()}
+        return Watched(**arrays, pictures=pictures)
 
     @property
     def arguments(self) -> dict[str, Any]:
