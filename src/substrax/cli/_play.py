@@ -18,8 +18,8 @@ def play(arguments: argparse.Namespace) -> int:
     problem = experiment.problem
     if not isinstance(problem, WorldProblem):
         raise ValueError(
-            f"the run in {directory.path} is about {problem.name}, which has nothing to "
-            "be watched. `substrax play` is for runs in environments of gymnasium, "
+            f"the run in {directory.path} is about {problem.name}, which has nothing "
+            "to be watched. `substrax play` is for runs in environments of gymnasium, "
             "gymnax, brax or playground."
         )
     best = directory.best()

@@ -19,8 +19,8 @@ from ..worlds import Seen, batched, one_of, space_of
 from ._world import LIMIT, Episodes, Facts, WorldProblem
 
 _AT_ONCE = 256
-"""Environments that exist at the same time, at most: enough for networks to be evaluated
-in batches, and few enough for memory."""
+"""Environments that exist at the same time, at most: enough to evaluate networks in
+batches, and few enough for the memory."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -28,8 +28,8 @@ class Gymnasium(WorldProblem):
     """An environment of gymnasium (extra `gymnasium`), by its id, as `LunarLander-v3`,
     or `module:Name-v0` if a module registers it.
 
-    All networks and episodes are stepped side by side; for many cores or machines use an
-    executor (`--executor processes:8`). What is solved is what the environment's
+    All networks and episodes are stepped side by side; for many cores or machines use
+    an executor (`--executor processes:8`). What is solved is what the environment's
     registration says (`reward_threshold`). For the other settings see `WorldProblem`.
     """
 
@@ -54,14 +54,20 @@ class Gymnasium(WorldProblem):
         threshold = None if spec is None else spec.reward_threshold
         return Facts(
             space_of(env.observation_space),
-            space_of(env.action_space),
+            space_of(env.action_space, is_action=True),
             None if spec is None else spec.max_episode_steps,
             None if threshold is None else float(threshold),
             _layout_of(env),
         )
 
     def live(self, mode: str | None) -> "_Live":
-        return _Live(self, self._pool.make(render_mode=mode))
+        modes = self._pool.first.metadata.get("render_modes", [])
+        if mode == "human" and mode not in modes:
+            raise ValueError(
+                f"{self.env} cannot be watched in a window; it offers "
+                f"{', '.join(modes) or 'nothing to be watched'}."
+            )
+        return _Live(self, self._pool.make(render_mode=mode if mode in modes else None))
 
     def play(
         self,
@@ -100,6 +106,8 @@ class _Live:
         return seen, float(reward), bool(is_over or is_cut)
 
     def picture(self) -> np.ndarray | None:
+        if self._env.render_mode is None:
+            return None
         picture = self._env.render()
         return picture if isinstance(picture, np.ndarray) else None
 
@@ -276,7 +284,7 @@ class _Play:
         rows, is_on = rows.copy(), is_on.copy()
         number = np.flatnonzero(is_on)
         seen, ended = [], np.zeros(len(number), bool)
-        for place, k in enumerate(number):
+        for place, k in enumerate(number.tolist()):
             action = one_of(self.interface.action, actions, k)
             observation, reward, is_over, is_cut, _ = asked(
                 self.problem.env, self.envs[k], "step", action

@@ -60,7 +60,7 @@ class Gymnax(JaxWorld):
         env, params = self._made
         return Facts(
             space_of(env.observation_space(params)),
-            space_of(env.action_space(params)),
+            space_of(env.action_space(params), is_action=True),
             int(params.max_steps_in_episode),
             _THRESHOLDS.get(self.env),
             getattr(env, "substrate", None),

@@ -6,17 +6,32 @@ import dataclasses
 import functools
 import logging
 import math
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import (
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    runtime_checkable,
+)
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
 
 from .._resources import Resources
-from .._types import as_number, check_settings, shown
+from .._types import as_number, check_settings, chosen, shown
 from ..network import Networks, Stepper
 from ..substrate import Layout
-from ..worlds import AbstractSpace, Interface, Seen, Statistics, batched, one_of
+from ..worlds import (
+    CHOICES,
+    SQUASHES,
+    AbstractSpace,
+    Interface,
+    Seen,
+    Statistics,
+    batched,
+    one_of,
+)
 from ._base import (
     AbstractProblem,
     Evaluation,
@@ -58,6 +73,7 @@ class Episodes(NamedTuple):
     """Whether no output was."""
 
 
+@runtime_checkable
 class Live(Protocol):
     """One environment that can be watched."""
 
@@ -122,12 +138,12 @@ class WorldProblem(AbstractProblem):
     env_args: tuple[str, ...] = ()
     episodes: int = 5
     max_steps: int | None = None
-    normalise: Literal["bounds", "running", "none"] = "bounds"
+    normalise: str = chosen("bounds", NORMALISATIONS)
     hidden: tuple[int, ...] = ()
     num_frames: int = 1
     action_repeat: int = 1
-    choice: Literal["argmax", "sample"] = "argmax"
-    squash: Literal["tanh", "clip"] = "tanh"
+    choice: str = chosen("argmax", CHOICES)
+    squash: str = chosen("tanh", SQUASHES)
     test_episodes: int = 100
     input_points: tuple[float, ...] = ()
     output_points: tuple[float, ...] = ()

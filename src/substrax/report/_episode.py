@@ -55,9 +55,7 @@ def episode_figure(
                 axes.imshow(watched.pictures[step])
                 axes.set_title(f"step {step}", pad=2)
                 axes.set_axis_off()
-        axes, curve = bands[-1].subplots(
-            2, 1, sharex=True, height_ratios=[height, 0.9]
-        )
+        axes, curve = bands[-1].subplots(2, 1, sharex=True, height_ratios=[height, 0.9])
         limit = _limit(values)
         image = axes.imshow(
             values[:, order].T,

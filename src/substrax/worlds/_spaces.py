@@ -246,10 +246,12 @@ def space_from_document(document: Mapping[str, Any]) -> AbstractSpace:
     raise ValueError(f"there is no space of the kind {shown(kind)}.")
 
 
-def space_of(space: Any) -> AbstractSpace:
+def space_of(space: Any, *, is_action: bool = False) -> AbstractSpace:
     """A space of gymnasium or gymnax, told by what it has rather than by its class, so
     that neither has to be there."""
     name = type(space).__name__
+    if name == "MultiBinary" and not is_action:  # numbers already
+        return Box(np.zeros(space.shape), np.ones(space.shape))
     if isinstance(space, AbstractSpace):
         return space
     if name == "Discrete":
@@ -269,10 +271,9 @@ def space_of(space: Any) -> AbstractSpace:
             nums.shape,
         )
     if name in ("Dict", "Tuple"):
-        parts = space.spaces
-        if isinstance(parts, Mapping):
-            return Compound(tuple(map(space_of, parts.values())), tuple(parts))
-        return Compound(tuple(map(space_of, parts)))
+        keys = tuple(space.spaces) if isinstance(space.spaces, Mapping) else None
+        parts = space.spaces if keys is None else space.spaces.values()
+        return Compound(tuple(space_of(x, is_action=is_action) for x in parts), keys)
     raise ValueError(
         f"a space of the kind {name} cannot be given to a network. Discrete, Box, "
         "MultiDiscrete, MultiBinary, Dict and Tuple can; wrap the environment so that "
@@ -295,4 +296,4 @@ def one_of(space: AbstractSpace, batch: Any, number: int) -> Any:
         pairs = space.pairs(batch)
         return space.structure([one_of(part, some, number) for part, some in pairs])
     one = batch[number]
-    return int(one) if isinstance(space, Discrete) else one
+    return int(one) if isinstance(space, Discrete) else np.asarray(one)
