@@ -1,6 +1,6 @@
 """Environments of gymnasium to be tested with, some of which misbehave."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -25,7 +25,7 @@ class Line(gym.Env):
         self.place, self.time = self.np_random.uniform(-1, 1), 0
         return self._seen(), {}
 
-    def step(self, action):
+    def step(self, action) -> Any:
         move = 2 * action - 1 if np.ndim(action) == 0 else float(action[0])
         self.place, self.time = float(np.clip(self.place + move, -9, 9)), self.time + 1
         seen, reward = self._seen(), move
@@ -53,6 +53,7 @@ class Placed(Line):
 
 
 def register():
+    cls: Any
     for name, cls, steps in (
         ("Line-v0", Line, 12), ("Placed-v0", Placed, 12), ("Endless-v0", Line, None),
     ):  # fmt: skip

@@ -78,7 +78,7 @@ def test_the_engines_agree(several, normalise):
     np.testing.assert_allclose(native.fitness, device.fitness, atol=1)
     if normalise == "running":
         assert native.seen is not None and device.seen is not None
-        np.testing.assert_array_equal(native.seen.count, device.seen.count)
+        np.testing.assert_array_equal(native.seen.num, device.seen.num)
         np.testing.assert_allclose(native.seen.total, device.seen.total, atol=1e-3)
 
 
@@ -89,12 +89,14 @@ def test_statistics_change_the_program_of_no_generation(several):
     assert statistics is not None
     for _ in range(2):
         evaluation = problem.evaluate(several, key=KEY)
-        traced.append(problem.traced().outcome)
+        now = problem.traced()
+        assert now is not None and evaluation.seen is not None
+        traced.append(now.outcome)
         statistics = statistics.joined(evaluation.seen)
         problem = problem.after(statistics)
     assert traced[0] is traced[1]
     # of what was seen by all networks, not just of one
-    assert statistics.count > 2 * len(several)
+    assert statistics.num > 2 * len(several)
 
 
 def test_outputs_that_are_not_finite_fail_one_network_alone(several):

@@ -29,7 +29,7 @@ def test_generations_together_are_as_all_numbers_at_once(seed, num, offset):
         everything += numbers
         statistics = statistics.joined(seen_of(numbers, statistics.mean))
     together = np.concatenate(everything)
-    assert statistics.count == len(together)
+    assert statistics.num == len(together)
     np.testing.assert_allclose(statistics.mean, together.mean(axis=0), atol=1e-8)
     if len(together) > 1:
         np.testing.assert_allclose(statistics.spread, together.std(axis=0), rtol=1e-5)
@@ -38,7 +38,7 @@ def test_generations_together_are_as_all_numbers_at_once(seed, num, offset):
 def test_networks_whose_numbers_are_not_finite_are_left_out():
     numbers = [np.array([[1.0, 2.0]]), np.array([[np.nan, 2.0]])]
     statistics = Statistics.nothing(2).joined(seen_of(numbers, np.zeros(2)))
-    assert statistics.count == 1
+    assert statistics.num == 1
     assert statistics.mean.tolist() == [1, 2]
 
 

@@ -40,9 +40,13 @@ class Run:
         self.experiment, self.result, self.directory = experiment, result, directory
         self._report_folder: Path | None = None
 
-    @functools.cached_property
+    @property
     def problem(self) -> AbstractProblem:
         """The problem as the best network met it."""
+        return self._problem
+
+    @functools.cached_property
+    def _problem(self) -> AbstractProblem:
         problem, statistics = self.experiment.problem, self.result.statistics
         return problem if statistics is None else problem.after(statistics)
 

@@ -105,12 +105,13 @@ class Policy:
             interface.frames(None, rows),
             interface.frames(state.frames, rows),
         )
+        before: Any = state.memory
         if for_jax:
-            memory, outputs = model.step(state.memory, frames)
+            memory, outputs = model.step(before, frames)
         else:
             inputs = model.preparation.inputs(frames)
             stepper = Stepper.of(model.network)
-            memory, outputs = stepper(state.memory, inputs[None])
+            memory, outputs = stepper(before, inputs[None])
             outputs = outputs[0]
         key, noise = state.key, None
         if key is not None:

@@ -83,7 +83,7 @@ class Gymnasium(WorldProblem):
         for begin in range(0, len(networks), num_networks):
             some = networks.part(begin, min(begin + num_networks, len(networks)))
             parts.append(_Play(self, some, seeds, words, resources).run())
-        joined = [
+        joined: list[Any] = [
             None if one[0] is None else jax.tree.map(lambda *x: np.concatenate(x), *one)
             for one in zip(*parts, strict=True)
         ]
@@ -215,7 +215,7 @@ class _Play:
                 rows, is_on = self._step(actions, rows, is_on)
                 time += 1
             frames = self.interface.frames(frames, rows)
-            is_left = self._by_network(is_on).any(axis=1)[which]
+            is_left = np.any(self._by_network(is_on), axis=1)[which]
             if 2 * is_left.sum() < len(which) and is_left.any():
                 memory = _memory_of(stepper, memory, is_left)
                 which = which[is_left]
@@ -225,7 +225,7 @@ class _Play:
             self._by_network(self.returns),
             self._by_network(self.lengths),
             Seen(self.count, self.total, self.square) if is_running else None,
-            self._by_network(self.is_sound).all(axis=1),
+            np.all(self._by_network(self.is_sound), axis=1),
             self.is_finite,
         )
 

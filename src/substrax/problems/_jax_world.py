@@ -159,9 +159,9 @@ def _journey(
             away = jnp.where(
                 carry["is_on"][:, None], carry["row"] - shift[:, -num_seen:], 0
             )
-            count, total, square = carry["seen"]
+            num, total, square = carry["seen"]
             return Seen(
-                count + carry["is_on"].sum(dtype=jnp.int32),
+                num + carry["is_on"].sum(dtype=jnp.int32),
                 total + away.sum(axis=0),
                 square + (away**2).sum(axis=0),
             )

@@ -323,7 +323,7 @@ class WorldProblem(AbstractProblem):
     def _scaled(self, shift: np.ndarray, scale: np.ndarray) -> "WorldProblem":
         # With all that was made already, of which nothing depends on it but this.
         made = copy.copy(self)
-        made.__dict__.pop("preparation", None)
+        vars(made).pop("preparation", None)
         object.__setattr__(made, "scaling", (shift, scale))
         return made
 

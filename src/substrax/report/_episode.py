@@ -45,7 +45,8 @@ def episode_figure(
         bands: list[Any] = [figure]
         if has_pictures:
             below = height + 0.9
-            bands = list(figure.subfigures(2, 1, height_ratios=[1.15, below]))
+            rows: Any = figure.subfigures(2, 1, height_ratios=[1.15, below])
+            bands = list(rows)
         if has_pictures:
             num = min(_NUM_PICTURES, num_steps)
             chosen = np.linspace(0, num_steps - 1, num).astype(int)
@@ -183,7 +184,7 @@ class _Frames:
             from matplotlib.collections import LineCollection
 
             ends = [network.link_source[strongest], network.link_target[strongest]]
-            lines = np.stack([places[end] for end in ends], axis=1)
+            lines: Any = np.stack([places[end] for end in ends], axis=1)
             axes.add_collection(LineCollection(lines, colors=FAINT, lw=0.3, zorder=1))
             limit = _limit(values)
             dots = axes.scatter(

@@ -17,15 +17,15 @@ class Seen(NamedTuple):
     mean before this generation.
     """
 
-    count: Any
+    num: Any
     total: Any
     square: Any
 
 
 class Statistics(NamedTuple):
-    """Count, mean, and sum of squared differences from the mean, of each number."""
+    """How many, their mean, and sum of squared differences from the mean, of each number."""
 
-    count: Float[np.ndarray, ""]
+    num: Float[np.ndarray, ""]
     mean: Float[np.ndarray, " numbers"]
     deviation: Float[np.ndarray, " numbers"]
 
@@ -39,26 +39,26 @@ class Statistics(NamedTuple):
         Chan, Golub & LeVeque (1979): of two sets of numbers, the sum of squared
         differences from the common mean is theirs and delta^2 n m / (n + m).
         """
-        count, total, square = (np.asarray(x, np.float64) for x in seen)
+        each, total, square = (np.asarray(x, np.float64) for x in seen)
         is_good = np.isfinite(total).all(axis=1) & np.isfinite(square).all(axis=1)
-        num = count[is_good].sum()
+        num = each[is_good].sum()
         if not num:
             return self
         delta = total[is_good].sum(axis=0) / num
         deviation = np.maximum(square[is_good].sum(axis=0) - num * delta**2, 0.0)
-        together = self.count + num
+        together = self.num + num
         return Statistics(
             np.asarray(together),
             self.mean + delta * (num / together),
-            self.deviation + deviation + delta**2 * (self.count * num / together),
+            self.deviation + deviation + delta**2 * (self.num * num / together),
         )
 
     @property
     def spread(self) -> Float[np.ndarray, " numbers"]:
         """Standard deviations; 1 of what has never changed, or was never seen."""
-        if not self.count:
+        if not self.num:
             return np.ones_like(self.mean)
-        spread = np.sqrt(self.deviation / self.count)
+        spread = np.sqrt(self.deviation / self.num)
         return np.where(spread > _LEAST_SPREAD, spread, 1.0)
 
 
