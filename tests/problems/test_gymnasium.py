@@ -1,6 +1,7 @@
 """Environments of gymnasium as problems."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import gymnasium as gym
 import jax
@@ -220,3 +221,19 @@ def test_a_policy_acts_as_in_the_evaluation(tmp_path):
         rewards.append(reward)
         is_over = ended or cut
     assert rewards == watched.rewards.tolist()
+
+
+def test_workers_change_nothing_and_steps_are_counted(tmp_path):
+    settings = {
+        "env": "Line-v0", "normalise": "running", "method": "neat", "population": 8,
+        "target": 1e9, "episodes": 2, "generations": 2, "test_episodes": 2,
+    }  # fmt: skip
+    alone = sx.evolve("gymnasium", **settings)
+    with ThreadPoolExecutor(1) as pool:
+        shared = sx.evolve("gymnasium", **settings, executor=pool)
+    both = [[(r.mean_fitness, r.num_steps) for r in x.history] for x in (alone, shared)]
+    assert both[0] == both[1]
+    assert 8 * 2 * 3 <= alone.history[0].num_steps <= 8 * 2 * 12
+    np.testing.assert_array_equal(
+        alone.best.preparation.shift, shared.best.preparation.shift
+    )

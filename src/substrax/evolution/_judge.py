@@ -43,6 +43,8 @@ class Judged(NamedTuple):
     """Genomes that the device had no room for, so that the native engine had them."""
     seen: Seen | None = None
     """What networks have seen, for problems that keep statistics of it."""
+    num_steps: Float[np.ndarray, " population"] | None = None
+    """Of environments, if there are any."""
 
 
 def judge(
@@ -68,6 +70,7 @@ def judge(
         num_grown=int(decoded.is_grown.sum()),
         num_on_host=int(decoded.is_on_host.sum()),
         seen=evaluation.seen,
+        num_steps=evaluation.num_steps,
     )
 
 
@@ -95,11 +98,12 @@ def _judge_on_device(
     if found.parts:
         outcomes, num_hidden, num_links = found.joined()
         wide = jax.tree.map(lambda x: x.astype(np.float64), outcomes)
-        evaluation = traced.evaluation(wide)
+        evaluation = traced.evaluated(wide)
         fitness = checked_fitness(evaluation.fitness, len(num_hidden))
         judged = Judged(
             *(fitness, num_hidden, num_links, None, len(found.grown)),
             seen=evaluation.seen,
+            num_steps=evaluation.num_steps,
         )
     if not found.left.size:
         assert judged is not None
@@ -116,12 +120,15 @@ def _together(found: OnDevice, judged: Judged | None, others: Judged) -> Judged:
         return others
     here = np.sort(np.concatenate(found.numbers))
     order = np.argsort(np.concatenate([here, found.left]))
-    both = [(j.fitness, j.num_hidden, j.num_links, j.seen) for j in (judged, others)]
-    fitness, num_hidden, num_links, seen = jax.tree.map(
+    both = [
+        (j.fitness, j.num_hidden, j.num_links, j.seen, j.num_steps)
+        for j in (judged, others)
+    ]
+    fitness, num_hidden, num_links, seen, num_steps = jax.tree.map(
         lambda *pair: np.concatenate(pair)[order], *both
     )
     counts = judged.num_grown, others.num_on_host
-    return Judged(fitness, num_hidden, num_links, None, *counts, seen)
+    return Judged(fitness, num_hidden, num_links, None, *counts, seen, num_steps)
 
 
 @functools.lru_cache(maxsize=32)

@@ -91,6 +91,7 @@ def make_record(
         num_unlinked=int((num_links == 0).sum()),
         fitness_spread=_spread(fitness),
         num_grown=judged.num_grown,
+        num_steps=0 if judged.num_steps is None else int(judged.num_steps.sum()),
     )
 
 

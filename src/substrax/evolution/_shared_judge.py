@@ -26,7 +26,7 @@ from ..workers import (
     check_executor,
     open_crew,
 )
-from ..worlds import Seen, Statistics
+from ..worlds import Statistics
 from ._identity import code_of, identity_of_parts
 from ._judge import Judged
 from ._processes import are_several
@@ -275,15 +275,19 @@ def _joined(parts: list[tuple[Span, Judgement]], total: int) -> Judged:
     """The spans in their order; where two overlap they agree."""
     fitness = np.zeros(total)
     num_hidden, num_links = np.zeros((2, total), np.int64)
-    num_grown, seen = 0, None
+    num_grown, more = 0, None
     for span, part in parts:
         place = slice(span.begin, span.stop)
-        if part.seen is not None:
-            if seen is None:
-                seen = Seen(*(np.zeros((total, *x.shape[1:])) for x in part.seen))
-            for whole, some in zip(seen, part.seen, strict=True):
-                whole[place] = some
+        some = part.seen, part.num_steps
+        if more is None:
+            more = jax.tree.map(lambda x: np.zeros((total, *x.shape[1:])), some)
+        for whole, own in zip(*map(jax.tree.leaves, (more, some)), strict=True):
+            whole[place] = own
         fitness[place] = part.fitness
         num_hidden[place], num_links[place] = part.num_hidden, part.num_links
         num_grown += part.num_grown
-    return Judged(fitness, num_hidden, num_links, None, num_grown, seen=seen)
+    return Judged(
+        *(fitness, num_hidden, num_links, None, num_grown),
+        seen=None if more is None else more[0],
+        num_steps=None if more is None else more[1],
+    )

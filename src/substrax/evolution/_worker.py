@@ -85,6 +85,7 @@ class Judgement(NamedTuple):
     num_links: Int[np.ndarray, " some"]
     num_grown: int
     seen: Seen | None
+    num_steps: Float[np.ndarray, " some"] | None
 
 
 class _Made(NamedTuple):
@@ -179,6 +180,7 @@ def _judged(made: _Made, some: Slice) -> Judgement:
         judged.num_links,
         judged.num_grown,
         judged.seen,
+        judged.num_steps,
     )
 
 

@@ -22,6 +22,8 @@ class Evaluation(NamedTuple):
     fitness: Float[np.ndarray, " networks"]
     seen: Seen | None
     """What they have seen, for problems that keep statistics of it."""
+    num_steps: Float[np.ndarray, " networks"] | None = None
+    """Of environments, if there are any."""
 
 
 class TracedFitness(NamedTuple):
@@ -37,11 +39,14 @@ class TracedFitness(NamedTuple):
     arguments: tuple[Any, ...] = ()
     """If there are any, `outcome(network, (key, *arguments))`: arrays that change from
     one generation to the next, for which nothing is to be compiled again."""
-    seen: Callable[[Any], Seen | None] = lambda outcomes: None
-    """What networks have seen, by their outcomes."""
+    evaluation: Callable[[Any], Evaluation] | None = None
+    """More than the fitness, if there is more to be known."""
 
-    def evaluation(self, outcomes: Any) -> Evaluation:
-        return Evaluation(self.fitness(outcomes), self.seen(outcomes))
+    def evaluated(self, outcomes: Any) -> Evaluation:
+        """All that is known of networks with these outcomes."""
+        if self.evaluation is not None:
+            return self.evaluation(outcomes)
+        return Evaluation(self.fitness(outcomes), None)
 
 
 class AbstractProblem(abc.ABC):

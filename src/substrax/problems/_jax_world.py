@@ -66,7 +66,7 @@ class JaxWorld(WorldProblem):
             self._journey(self.episodes),
             lambda outcomes: self.judged(Episodes(*outcomes)),
             self._scales,
-            lambda outcomes: Episodes(*outcomes).seen,
+            lambda outcomes: self.evaluation_of(Episodes(*outcomes)),
         )
 
     @property

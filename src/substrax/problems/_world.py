@@ -337,8 +337,12 @@ class WorldProblem(AbstractProblem):
         check_networks(self, networks)
         if not len(networks):
             return Evaluation(np.zeros(0), None)
-        played = self.play(networks, self.episodes, key, resources)
-        return Evaluation(self.judged(played), played.seen)
+        return self.evaluation_of(self.play(networks, self.episodes, key, resources))
+
+    def evaluation_of(self, played: Episodes) -> Evaluation:
+        """What is known of networks by their episodes."""
+        num_steps = np.asarray(played.lengths, np.float64).sum(axis=1)
+        return Evaluation(self.judged(played), played.seen, num_steps)
 
     def fitness(
         self,

@@ -23,7 +23,7 @@ class Seen(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """How many, their mean, and sum of squared differences from the mean, of each number."""
+    """How many, and of each number the mean and the sum of squared differences."""
 
     num: Float[np.ndarray, ""]
     mean: Float[np.ndarray, " numbers"]
