@@ -67,7 +67,9 @@ class Gymnasium(WorldProblem):
                 f"{self.env} cannot be watched in a window; it offers "
                 f"{', '.join(modes) or 'nothing to be watched'}."
             )
-        return _Live(self, self._pool.make(render_mode=mode if mode in modes else None))
+        # (environments that cannot be watched need not know the word)
+        shown = {"render_mode": mode} if mode in modes else {}
+        return _Live(self, self._pool.make(**shown))
 
     def play(
         self,
