@@ -1,11 +1,14 @@
 """The tensor engine by depth and room, beside the native engine, in one run.
 
     python -m benchmarks.device [--quick] [--json FILE]
+    python -m benchmarks.device --on-paper
+    python -m benchmarks.device --run 5 feedforward 300
 
 On whatever JAX finds: on a GPU or TPU this fills in the table of docs/accelerators.md.
-Four tables, on genomes that evolved for ten generations of XOR, decoded by rule `emr`
+Five tables, on genomes that evolved for ten generations of XOR, decoded by rule `emr`
 with links between hidden nodes, and evaluated for the four rows of XOR in the same
-program; and a fifth where the paper's own program can be imported:
+program; what a whole run compiles; and one more where the paper's own program can be
+imported:
 
 1. by depth: seconds to compile the program that a run begins with; milliseconds a
    genome by it, by all programs (those included that take genomes again which need more
@@ -15,8 +18,15 @@ program; and a fifth where the paper's own program can be imported:
 2. by room, at one depth, the first program alone;
 3. evaluation alone, by the number of samples: node after node, as it is done, and by
    matrix products, whose sums have an order of the compiler's choice;
-4. by the number of devices (on a CPU, virtual ones, which share its cores), as the
-   population grows with their number: how many genomes each of them has worked on.
+4. the same for networks with cycles, where each update is one product, by the number of
+   nodes, and whether room for more nodes changes bits;
+5. by the number of devices (on a CPU, virtual ones, which share its cores), as the
+   population grows with their number: how many genomes each of them has worked on;
+6. whole runs, each in a process of its own without anything that was compiled before:
+   how many programs of this engine, the seconds to compile them, and those for
+   all else, which is NEAT's step mostly.
+
+With --on-paper nothing is measured: it prints what a device could do at most.
 """
 
 import argparse
@@ -34,10 +44,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from substrax import Resources, evolve
+from substrax.cppn import activation_id
 from substrax.decoders import Discovered, emr_hyperneat
-from substrax.decoders._on_device import _block, _program, genomes_at, run_on_device
+from substrax.decoders._on_device import (
+    _HIDDEN_STEP,
+    _QUADS_STEP,
+    _block,
+    _larger,
+    _program,
+    genomes_at,
+    run_on_device,
+)
 from substrax.evolution import Generation
-from substrax.network import evaluate
+from substrax.network import TensorNetwork, evaluate
 from substrax.substrate import EMRRule
 from substrax.tensor import Capacity, population_mesh
 from substrax.tensor._population import GENOMES
@@ -199,7 +218,9 @@ def by_samples(quick: bool, sheet: Sheet, genomes) -> None:
             )
         )
         seconds = [
-            best_seconds(lambda run=run: run(networks).block_until_ready())
+            best_seconds(
+                lambda run=run, networks=networks: run(networks).block_until_ready()
+            )
             for run in (ours, theirs)
         ]
         apart = jnp.abs(ours(networks) - theirs(networks)).max()
@@ -226,9 +247,95 @@ def by_products(num_rounds: int, network, inputs: jax.Array) -> jax.Array:
     return values[network.output].T
 
 
+NUM_STEPPED, DENSITY, NUM_INPUTS = 64, 0.25, 4
+"""Networks with cycles, side by side; the share of pairs that are linked; inputs."""
+
+
+def by_updates(quick: bool, sheet: Sheet) -> None:
+    sheet.begin(
+        f"4. {NUM_STEPPED} networks with cycles side by side, 8 updates: ms a network, "
+        "and outputs that room for twice the nodes leaves as they are",
+        "nodes", "samples", "node by node", "products", "same bits", "same by products",
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    for num_nodes in (16, 64) if quick else (16, 64, 256):
+        networks, roomy = (with_cycles(num_nodes, num_nodes * room) for room in (1, 2))
+        for num_samples in (1, 16, 256):
+            samples = rng.normal(size=(num_samples, NUM_INPUTS))
+            inputs = jnp.asarray(samples, jnp.float32)
+            ms, same = [], []
+            for fn in (lambda network, x: network(x), by_updating):
+                run = jax.jit(jax.vmap(functools.partial(_given, fn, inputs)))
+                seconds = best_seconds(functools.partial(_finished, run, networks))
+                ms.append(f"{seconds / NUM_STEPPED * 1e3:.4f}")
+                equal = np.asarray(run(networks)) == np.asarray(run(roomy))
+                same.append(f"{equal.mean():.0%}")
+            sheet.row(num_nodes, num_samples, *ms, *same)
+
+
+def _finished(run, networks: TensorNetwork) -> None:
+    run(networks).block_until_ready()
+
+
+def _given(fn, inputs: jax.Array, network: TensorNetwork) -> jax.Array:
+    return fn(network, inputs)
+
+
+def with_cycles(num_nodes: int, num_slots: int) -> TensorNetwork:
+    """Drawn networks, with room for more nodes than they have."""
+    rng = np.random.default_rng(num_nodes)
+    shape = (NUM_STEPPED, num_nodes, num_nodes)
+    room = num_slots - num_nodes
+    pad = lambda x: jnp.asarray(np.pad(x, [(0, 0), *[(0, room)] * (x.ndim - 1)]))
+    scale = 2 / np.sqrt(num_nodes * DENSITY)
+    weight = pad((scale * rng.normal(size=shape)).astype(np.float32))
+    linked = pad(rng.random(shape) < DENSITY)
+    bias = pad(rng.normal(size=shape[:2]).astype(np.float32))
+    names = ("identity", "tanh")
+    ids = tuple(sorted(activation_id(name) for name in names))
+    identity, hidden = (ids.index(activation_id(name)) for name in names)
+    slot = jnp.arange(num_slots)
+    is_other = (slot >= NUM_INPUTS) & (slot < num_nodes)
+
+    def make(weight, linked, bias):
+        return TensorNetwork.make(
+            weight=weight,
+            is_linked=linked,
+            bias=bias,
+            activation=jnp.where(is_other, hidden, identity).astype(jnp.int32),
+            rank=jnp.zeros(num_slots, jnp.int32),
+            point=jnp.zeros((num_slots, 2), jnp.float32),
+            is_node=slot < num_nodes,
+            num_found=jnp.int32(-1),
+            num_inputs=NUM_INPUTS,
+            num_outputs=2,
+            activation_ids=ids,
+            dialect="plain",
+            is_acyclic=False,
+            steps=8,
+        )
+
+    return jax.vmap(make)(weight, linked, bias)
+
+
+def by_updating(network: TensorNetwork, inputs: jax.Array) -> jax.Array:
+    """A network with cycles: each update of all nodes is one product."""
+    num, held = network.num_inputs, inputs.T
+    weight, bias = network.weight[:, num:].T, network.bias[num:, None]
+
+    def update(_, state):
+        sums = weight @ state + bias
+        new = network._activate(sums, network.activation[num:])
+        return jnp.concatenate([held, new])
+
+    rest = jnp.zeros((bias.shape[0], inputs.shape[0]), inputs.dtype)
+    state = jnp.concatenate([held, rest])
+    return jax.lax.fori_loop(0, network.steps, update, state)[network.output].T
+
+
 def by_devices(quick: bool, sheet: Sheet) -> None:
     sheet.begin(
-        f"4. by devices, depth 3: {POPULATION} genomes for each of them",
+        f"5. by devices, depth 3: {POPULATION} genomes for each of them",
         "devices", "genomes", "on one at least", "at most", "s", "ms a genome",
     )  # fmt: skip
     for num in (1, 8) if quick else (1, 2, 4, 8):
@@ -250,7 +357,7 @@ def by_devices(quick: bool, sheet: Sheet) -> None:
 
 
 def on_devices(num: int) -> list[Any]:
-    """One row of the fourth table."""
+    """One row of the fifth table."""
     decoder, mesh = decoder_of(3), population_mesh(num)
     total = POPULATION * num
     genomes = jax.tree.map(np.asarray, evolved_population("emr"))
@@ -265,12 +372,98 @@ def on_devices(num: int) -> list[Any]:
     return [num, total, *work, f"{seconds:.3f}", f"{seconds / total * 1e3:.3f}"]
 
 
+RUNS = (("feedforward", 300), ("hidden", 150))
+"""Connections, and a population."""
+NUM_GENERATIONS = 10
+
+
+def by_run(quick: bool, sheet: Sheet) -> None:
+    sheet.begin(
+        "6. what a run of XOR compiles, 10 generations",
+        "D", "connections ", "genomes", "programs", "s", "all else s",
+    )  # fmt: skip
+    for depth in (5,) if quick else (3, 5, 7):
+        for connections, population in RUNS:
+            words = [sys.executable, "-m", "benchmarks.device", "--run"]
+            words += [str(depth), connections, str(population)]
+            out = subprocess.run(
+                words, check=True, stdout=subprocess.PIPE, text=True
+            ).stdout
+            sheet.row(*json.loads(out.splitlines()[-1]))
+
+
+def in_run(depth: int, connections: str, population: int) -> list[Any]:
+    """One row of the sixth table, without what was compiled before."""
+    jax.config.update("jax_enable_compilation_cache", False)
+    compiled: list[tuple[str, float]] = []
+
+    def note(event: str, duration_secs: float, **kwargs: str | int) -> None:
+        if event == "/jax/core/compile/backend_compile_duration":
+            compiled.append((str(kwargs.get("fun_name")), duration_secs))
+
+    jax.monitoring.register_event_duration_secs_listener(note)
+    evolve(
+        "xor",
+        method="emr",
+        depth=depth,
+        connections=connections,
+        engine="device",
+        population=population,
+        target=2.0,
+        generations=NUM_GENERATIONS,
+        progress=False,
+    )
+    ours = [seconds for name, seconds in compiled if "population" in name]
+    rest = sum(seconds for _, seconds in compiled) - sum(ours)
+    of_all = [f"{x:.1f}" for x in (sum(ours), rest)]
+    return [depth, connections, population, len(ours), *of_all]
+
+
+DEVICES = {"RTX 2080 Ti": (13.4e12, 616e9), "H100": (67e12, 3350e9)}
+"""Operations and bytes of memory a second, by their makers."""
+OPERATIONS, BYTES = 330, 512
+"""Of a query: see docs/accelerators.md."""
+MANY, GROWN, SOURCES = 1_000, 53, 128
+"""Genomes of a generation, those that need more room, and the sources that each of them
+asks about then: two times 64, for up to 124 hidden nodes."""
+
+
+def on_paper(sheet: Sheet) -> None:
+    """What a device could do at most, for XOR at depth 7."""
+    sheet.begin(
+        f"On paper: a generation of {MANY:,}, depth 7",
+        "what                              ", "million queries", "Gflop", "GB",
+        *(f"{name} s" for name in DEVICES),
+    )  # fmt: skip
+    decoder = decoder_of(7)
+    first = decoder.first_capacity()
+    for name, capacity in (
+        ("every cell (the paper's way)", Capacity.eager(7, first.hidden)),
+        ("room for 256 quads a level", first),
+    ):
+        cells, pairs = num_queries(decoder, capacity)
+        larger = _larger(capacity, _HIDDEN_STEP, _QUADS_STEP)
+        more = num_queries(decoder, larger)[0]
+        more += SOURCES * (larger.hidden + len(LAYOUT.points))
+        for label, queries in (
+            (name, MANY * (cells + pairs)),
+            ("and genomes that need more room", GROWN * more),
+        ):
+            work, traffic = OPERATIONS * queries, BYTES * queries
+            times = [
+                f"{max(work / speed, traffic / memory):.2g}"
+                for speed, memory in DEVICES.values()
+            ]
+            gigas = [f"{x / 1e9:.2g}" for x in (work, traffic)]
+            sheet.row(label, f"{queries / 1e6:.3g}", *gigas, *times)
+
+
 def by_program(quick: bool, sheet: Sheet) -> None:
     if not paper_program.is_there():
-        print("The paper's program (emr_hyperneat) cannot be imported: no table 5.")
+        print("The paper's program (emr_hyperneat) cannot be imported: no table 7.")
         return
     sheet.begin(
-        f"5. whole generations of {POPULATION}, beside the paper's program",
+        f"7. whole generations of {POPULATION}, beside the paper's program",
         "D", "program            ", "compile s", "ms a genome", "best fitness",
     )  # fmt: skip
     warm = 5
@@ -318,8 +511,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer rows")
     parser.add_argument("--json", help="a file for the tables")
+    parser.add_argument(
+        "--on-paper", action="store_true", help="measure nothing: print an estimate"
+    )
     parser.add_argument("--devices", type=int, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--run",
+        nargs=3,
+        metavar=("DEPTH", "CONNECTIONS", "GENOMES"),
+        help="only what one run compiles",
+    )
     arguments = parser.parse_args()
+    if arguments.on_paper:
+        on_paper(Sheet("device"))
+        return
+    if arguments.run:
+        depth, connections, population = arguments.run
+        print(json.dumps(in_run(int(depth), connections, int(population))))
+        return
     if arguments.devices:
         print(json.dumps(on_devices(arguments.devices)))
         return
@@ -331,7 +540,9 @@ def main() -> None:
         lambda: by_depth(arguments.quick, sheet, genomes),
         lambda: by_room(arguments.quick, sheet, genomes),
         lambda: by_samples(arguments.quick, sheet, genomes),
+        lambda: by_updates(arguments.quick, sheet),
         lambda: by_devices(arguments.quick, sheet),
+        lambda: by_run(arguments.quick, sheet),
         lambda: by_program(arguments.quick, sheet),
     ):
         measure()

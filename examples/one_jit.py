@@ -49,7 +49,7 @@ class MountainCar(NamedTuple):
     """A car in a valley whose engine is too weak for the hill, as a pure environment.
 
     `reset(key)` and `step(state, action)` are all that `drive` knows of it: any
-    environment written like this, those of gymnax for example, takes its place.
+    environment written like this takes its place.
     """
 
     max_steps: int = 200

@@ -5,60 +5,29 @@ from typing import Any
 from substrax.sweeps import Table, seconds
 
 from .figures import Figure, Series
-from .page import (
-    MIN_SPREAD,
-    Page,
-    bound_mark,
-    cold_seconds,
-    factor_text,
-    paper_text,
-    quartiles,
-    slower,
-    spread_text,
-)
-from .page_quadtree import is_quadtree, same_genomes_tables
-from .pages_time import generation_series
-from .published import paper_numbers, paper_row
+from .page import MIN_SPREAD, Page, paper_text, quartiles
+from .page_quadtree import same_genomes_tables
+from .pages_time import arms_by_depth, generation_series
+from .published import paper_numbers
 from .results import Results
 
 
 def panel_page(results: Results) -> Page:
     """Table 7: the firm panel by depth."""
     rows, worse = [], []
-    for depth in sorted(results.distinct("depth")):
-        paper = paper_row("table7", depth=depth)
-        for arm in results.arms():
-            where: dict[str, Any] = {"arm": arm, "depth": depth}
-            values = results.values("seconds_per_generation", **where)
-            if not values:
-                continue
-            here = quartiles(values)[1]
-            cold = cold_seconds(results, **where)
-            auc = results.values("measure_test_auc", **where)
-            is_slow = is_quadtree(results, arm)
-            rows.append(
-                (
-                    depth,
-                    arm,
-                    len(values),
-                    bound_mark(results, **where) + spread_text(values),
-                    seconds(cold),
-                    max(results.values("peak_mebibytes", **where), default=None),
-                    None if is_slow or not auc else _range_text(auc),
-                    paper_text(paper.get("es")),
-                    paper_text(paper.get("gpu")),
-                    "" if is_slow else factor_text(paper.get("gpu"), here),
-                    paper_text(paper.get("jit_gpu")),
-                )
+    for one in arms_by_depth(results, "table7"):
+        auc = results.values("measure_test_auc", arm=one.arm, depth=one.depth)
+        rows.append(
+            (
+                *one.cells,
+                None if one.is_slow or not auc else _range_text(auc),
+                paper_text(one.paper.get("es")),
+                paper_text(one.paper.get("gpu")),
+                one.factor,
+                paper_text(one.paper.get("jit_gpu")),
             )
-            if is_slow:
-                continue
-            what, is_es = f"D = {depth}, {arm}", arm.startswith("es")
-            theirs = paper.get("es" if is_es else "gpu")
-            worse += slower(here, theirs, what, "in the paper")
-            if not is_es:
-                jit = paper.get("jit_gpu")
-                worse += slower(cold, jit, f"{what}, compiling", "on the paper's GPU")
+        )
+        worse += one.what_is_slower("GPU")
     table = Table.of(
         "The firm panel",
         ("D", "arm", "runs", "a generation", "compiling (cold)", "peak MiB",

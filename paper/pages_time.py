@@ -1,5 +1,7 @@
 """Pages about time: table 4 and figure 2."""
 
+import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 from substrax.sweeps import Table, seconds
@@ -23,46 +25,88 @@ from .published import paper_numbers, paper_row
 from .results import Results
 
 
-def time_page(results: Results) -> Page:
-    """Table 4: seconds per generation by depth."""
-    rows, worse = [], []
+@dataclasses.dataclass(frozen=True)
+class ArmAtDepth:
+    """Generations of an arm at one depth, beside the paper's."""
+
+    depth: int
+    arm: str
+    paper: dict[str, Any]
+    seconds_here: float
+    """The median of its runs, without compiling."""
+    seconds_cold: float | None
+    """Of compiling, with nothing kept."""
+    is_slow: bool
+    """Whether it is compared with nothing, as a quadtree."""
+    cells: tuple[Any, ...]
+    """How a row about it begins."""
+
+    @property
+    def factor(self) -> str:
+        """How many times as long the paper's GPU takes."""
+        return (
+            ""
+            if self.is_slow
+            else factor_text(self.paper.get("gpu"), self.seconds_here)
+        )
+
+    def what_is_slower(self, device: str) -> list[str]:
+        """Sentences about what is slower than in the paper, whose `device` compiles."""
+        if self.is_slow:
+            return []
+        what, is_es = f"D = {self.depth}, {self.arm}", self.arm.startswith("es")
+        theirs = self.paper.get("es" if is_es else "gpu")
+        found = slower(self.seconds_here, theirs, what, "in the paper")
+        if is_es:
+            return found
+        whose, jit = f"on the paper's {device}", self.paper.get(f"jit_{device.lower()}")
+        return found + slower(self.seconds_cold, jit, f"{what}, compiling", whose)
+
+
+def arms_by_depth(results: Results, table: str) -> Iterator[ArmAtDepth]:
+    """What there is at each depth, beside a table of the paper."""
     for depth in sorted(results.distinct("depth")):
-        paper = paper_row("table4", depth=depth)
         for arm in results.arms():
             where: dict[str, Any] = {"arm": arm, "depth": depth}
             values = results.values("seconds_per_generation", **where)
             if not values:
                 continue
-            here = quartiles(values)[1]
-            mark = bound_mark(results, **where)
             cold = cold_seconds(results, **where)
-            is_slow = is_quadtree(results, arm)
-            is_es = arm.startswith("es")
-            rows.append(
-                (
-                    depth,
-                    arm,
-                    len(values),
-                    mark + spread_text(values),
-                    seconds(cold),
-                    max(results.values("peak_mebibytes", **where), default=None),
-                    paper_text(paper.get("es")),
-                    paper_text(paper.get("cpu")),
-                    paper_text(paper.get("gpu")),
-                    "" if is_slow else factor_text(paper.get("gpu"), here),
-                    paper_text(paper.get("jit_cpu")),
-                    paper_text(paper.get("jit_gpu")),
-                )
+            cells = (
+                depth,
+                arm,
+                len(values),
+                bound_mark(results, **where) + spread_text(values),
+                seconds(cold),
+                max(results.values("peak_mebibytes", **where), default=None),
             )
-            if is_slow:
-                continue
-            what = f"D = {depth}, {arm}"
-            theirs = paper.get("es" if is_es else "gpu")
-            worse += slower(here, theirs, what, "in the paper")
-            if not is_es:
-                whose = "on the paper's CPU"
-                jit = paper.get("jit_cpu")
-                worse += slower(cold, jit, f"{what}, compiling", whose)
+            yield ArmAtDepth(
+                depth,
+                arm,
+                paper_row(table, depth=depth),
+                quartiles(values)[1],
+                cold,
+                is_quadtree(results, arm),
+                cells,
+            )
+
+
+def time_page(results: Results) -> Page:
+    """Table 4: seconds per generation by depth."""
+    found = list(arms_by_depth(results, "table4"))
+    rows = [
+        (
+            *one.cells,
+            paper_text(one.paper.get("es")),
+            paper_text(one.paper.get("cpu")),
+            paper_text(one.paper.get("gpu")),
+            one.factor,
+            paper_text(one.paper.get("jit_cpu")),
+            paper_text(one.paper.get("jit_gpu")),
+        )
+        for one in found
+    ]
+    worse = [sentence for one in found for sentence in one.what_is_slower("CPU")]
     table = Table.of(
         "Time per generation",
         ("D", "arm", "runs", "a generation", "compiling (cold)", "peak MiB",

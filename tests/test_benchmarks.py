@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as benchmarks
+from benchmarks import episodes
 from benchmarks.sheet import Sheet, read_tables
 from paper import requirements
 from substrax.cli import in_words
@@ -111,6 +112,18 @@ def test_missing_peers_are_offered_but_not_installed_unasked(monkeypatch, capsys
     assert not calls
     assert run(["plain", "--install-peers"]) == 0
     assert calls and "no-such-package" in calls[0]
+
+
+def test_the_counts_of_the_page_on_environments_are_of_its_own_program(
+    tmp_path, monkeypatch
+):
+    names = episodes.program(3)
+    assert names["EPISODES"] == 3 and names["problem"].num_inputs == 4
+    monkeypatch.setattr(episodes, "measure", lambda num, seed: (1, 10 * num + seed))
+    kept = tmp_path / "episodes.json"
+    episodes.main(["--episodes", "3", "10", "--seeds", "2", "--json", str(kept)])
+    _, (table,) = read_tables(kept)
+    assert table.rows == ((3, 2, 1, 32), (10, 2, 1, 102))
 
 
 def test_a_sheet_prints_rows_and_keeps_them(tmp_path, capsys):

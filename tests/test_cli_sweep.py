@@ -85,6 +85,8 @@ def test_what_runs_is_said_and_nothing_is_written(tmp_path, capsys, monkeypatch)
     assert main(["sweep", "rates.toml", "--dry-run", "--shard", "1/4", "--json"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert json.loads(line)["state"] == "new"
+    assert main(["sweep", "rates.toml", "--dry-run", "--shard", "1/4"]) == 0
+    assert "1 run: 1 new" in capsys.readouterr().out
 
 
 def test_what_is_done_is_told_by_a_dry_run(folder: Path, capsys):

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import substrax.runs
+from paper.plan import plan_from_toml
 from substrax.cli import _inspect, _run, _show, _sweep, _verify, main
 from substrax.config import Experiment, load_experiment
 from substrax.cppn import ACTIVATION_NAMES
@@ -161,8 +162,6 @@ def folder(tmp_path, monkeypatch) -> Callable[[Path], None]:
 def test_configurations_are_accepted(block, folder):
     folder(block.page)
     if "arm" in tomllib.loads(block.text):
-        from paper.plan import plan_from_toml  # which the sdist does not have
-
         plan = plan_from_toml(block.text, "mine.toml")
         Experiment.from_toml(plan.tasks()[-1].config).build()
     elif "experiment" in tomllib.loads(block.text):

@@ -86,6 +86,17 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def own_copy(path: Path) -> None:
+    """Before a file is written to in its place: if it has other names (hard links, as
+    `cp -al` makes them), a copy takes its place here, and they keep what there was."""
+    try:
+        has_links = os.stat(path).st_nlink > 1
+    except FileNotFoundError:
+        return
+    if has_links:
+        write_atomically(path, path.read_bytes())
+
+
 def new_folder(path: Path) -> Path:
     """Makes a folder of this name, or with a number behind it where that is taken."""
     number, folder = 1, path

@@ -1,4 +1,4 @@
-"""Where in a user's own code an error arose."""
+"""Errors on one line: what they are, and where in a user's own code they arose."""
 
 import os
 import sysconfig
@@ -17,6 +17,21 @@ def place_of(error: BaseException) -> str | None:
             place = f"{what}{file}, line {traceback.tb_lineno},"
         traceback = traceback.tb_next
     return place
+
+
+def sentence_of(error: Exception) -> str:
+    """An error on one line: ours are sentences, others say what they are, and where."""
+    text = " ".join(str(error).split())
+    if not isinstance(error, _SENTENCES) or not text:
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    place = None if isinstance(error, OSError) else place_of(error)
+    if place is not None:
+        text += f" (raised in {place.removesuffix(',')})"
+    return text if len(text) <= 500 else f"{text[:497]}..."
+
+
+_SENTENCES = (ValueError, OSError, ImportError, MemoryError)
+"""Errors whose text says what is wrong without their names."""
 
 
 def _is_users(file: str | None) -> bool:

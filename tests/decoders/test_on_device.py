@@ -23,6 +23,7 @@ from substrax.neat import Genome
 from substrax.network import Networks
 from substrax.substrate import EMRRule, ESRule, Layout, WeightMap
 from substrax.tensor import MAX_DEPTH, Capacity, Shortage
+from tests.compilations import counted_compilations
 from tests.decoders.support import genomes_of, take
 from tests.network.support import assert_same_networks
 from tests.substrate.support import ACTIVATIONS, draw_cppns
@@ -158,24 +159,39 @@ def test_room_for_genomes_that_nobody_uses_sends_none_to_the_native_engine() -> 
 
 
 def test_room_grows_for_each_genome_by_its_own_need() -> None:
-    """Nobody pays for the largest network of the population, nor depends on it."""
+    """Nobody depends on the largest network of the population; and in few sizes."""
     capacity = Capacity(64, (1, 4, 16, 64, 64, 64))
     arrays: Any = (
-        np.array([70, 300, 10, 65, 200]),
-        np.array([[1, 4, 16, 64, 8, n] for n in (8, 8, 100, 900, 8)]),
+        np.array([70, 600, 10, 65, 512, 5400]),
+        np.array([[1, 4, 16, 64, 8, n] for n in (8, 8, 100, 900, 8, 8)]),
     )
-    needed = Shortage(*arrays)
-    grown = {
-        (more.hidden, more.quads[4:]): rows.tolist()
-        for more, rows in on_device._grown_by_need(capacity, needed)
-    }
+    grown = {}
+    for choices, rows in on_device._grown_by_need(capacity, Shortage(*arrays)):
+        large, fine = ((more.hidden, more.quads[4:]) for more in choices)
+        grown |= dict.fromkeys(rows.tolist(), (large, fine))
     assert grown == {
-        (128, (64, 64)): [0],
-        (512, (64, 64)): [1],
-        (64, (256, 256)): [2],
-        (128, (256, 1024)): [3],
-        (256, (64, 64)): [4],
+        0: ((512, (256, 256)), (128, (64, 64))),
+        1: ((4096, (256, 1024)), (1024, (64, 64))),
+        2: ((512, (256, 256)), (64, (256, 256))),
+        3: ((4096, (256, 1024)), (128, (256, 1024))),
+        4: ((512, (256, 256)), (512, (64, 64))),
+        5: ((5460, (256, 1024)), (5460, (64, 64))),  # all cells there are
     }
+
+
+def test_one_program_for_each_size_of_room() -> None:
+    """Whatever the number of genomes, and of those that need more."""
+    # (settings that no other test here has compiled)
+    some = decoder(EMRRule(1, weight_threshold=0.77), "f32")
+    genomes = genomes_of(draw_cppns(4, 40))
+    with (
+        mock.patch.object(discovered_module, "_HIDDEN", 3),
+        counted_compilations() as compilations,
+    ):
+        for num in (40, 1, 12, 33):
+            found = decode_counted(some, take(genomes, list(range(num))), DEVICE)
+        assert 1 < found.is_grown.sum() < 33
+    assert compilations.names.count("jit(population)") == 2
 
 
 @pytest.mark.slow

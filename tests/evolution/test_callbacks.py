@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+import inspect
 import weakref
 
 import jax
@@ -13,6 +14,7 @@ from substrax.evolution import (
     RunDirectory,
     StopReason,
     TrackerError,
+    check_callbacks,
     evolve,
 )
 
@@ -232,6 +234,9 @@ def test_what_is_no_callback_is_refused_before_anything_is_made(tmp_path):
     # An iterator, which the type checker of the tests cannot look into.
     with pytest.raises(ValueError, match="a function of a generation, or a tracker"):
         evolve(*parts(), callbacks=iter([3]), **settings)  # type: ignore[arg-type]
+    # (without the checks of types that only tests have)
+    with pytest.raises(ValueError, match=r"callbacks is 5; give a list of functions"):
+        inspect.unwrap(check_callbacks)(5)  # type: ignore[arg-type]
     assert not (tmp_path / "run").exists()
 
 

@@ -159,7 +159,8 @@ def test_a_run_tells_its_engine_and_a_change_of_it(
 def test_devices_that_are_not_there_and_engines_that_have_none_are_refused(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(ValueError, match=r"devices is 5000, but JAX has \d+ here"):
+    said = r"devices is 5000, but JAX has \d+ here .*`--devices none`, or devices=None"
+    with pytest.raises(ValueError, match=said):
         load_experiment("xor").with_settings({"devices": 5000}).evolve()
     with pytest.raises(ValueError, match=r"devices is 5000, but JAX has \d+ here"):
         sx.evolve("xor", devices=5000, directory=tmp_path / "run", progress=False)

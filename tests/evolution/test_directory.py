@@ -266,14 +266,19 @@ def test_a_run_goes_on_past_damaged_metrics_and_says_so(
     assert not run.damaged_lines()
 
 
-def test_metrics_of_another_run_are_noticed(tmp_path, caplog):
+def test_metrics_of_another_run_are_refused(tmp_path):
     runs = [RunDirectory.create(tmp_path / f"run{k}", seed=k) for k in range(2)]
     for seed, run in enumerate(runs):
         evolve(*parts(), seed=seed, generations=2, directory=run)
     content = (runs[0].path / "metrics.jsonl").read_bytes()
-    (runs[1].path / "metrics.jsonl").write_bytes(content)
-    evolve(*parts(), seed=1, generations=2, directory=RunDirectory(runs[1].path))
-    assert "is not what this run wrote" in caplog.text
+    path = runs[1].path / "metrics.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(DamagedRunError, match="is not what this run wrote"):
+        evolve(*parts(), seed=1, generations=3, directory=RunDirectory(runs[1].path))
+    assert path.read_bytes() == content
+    path.unlink()
+    evolve(*parts(), seed=1, generations=3, directory=RunDirectory(runs[1].path))
+    assert [record["generation"] for record in runs[1].metrics()] == [2]
 
 
 def test_a_damaged_best_file_is_named_and_made_anew(whole, tmp_path):

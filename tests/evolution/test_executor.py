@@ -9,11 +9,13 @@ import jax
 import numpy as np
 import pytest
 
+from substrax._resources import Resources
 from substrax.decoders import CPPNReading, emr_hyperneat
 from substrax.evolution import RunDirectory, evolve
 from substrax.evolution import _worker as worker_module
+from substrax.evolution._shared_judge import _for_workers
 from substrax.substrate import EMRRule
-from substrax.workers import Processes, WorkersError
+from substrax.workers import ProcessCrew, Processes, WorkersError
 from tests.workers.support import Hostile, say, wait_until_gone
 
 from .shared import Misbehaving, Neighbourly, Together, Weights
@@ -220,9 +222,23 @@ def test_errors_of_a_fitness_are_told_once(tmp_path, word, kind, sentence) -> No
 def test_a_fitness_that_depends_on_neighbours_is_noticed(problem: Problem) -> None:
     with (
         ThreadPoolExecutor(2) as executor,
-        pytest.raises(ValueError, match=r"cannot be shared out.*is_separable"),
+        pytest.raises(ValueError, match=r"cannot be shared out.*is_separable") as told,
     ):
         evolve(*parts(problem), generations=2, executor=executor)
+    assert "np.float" not in str(told.value)
+
+
+def test_workers_have_the_least_memory_at_least() -> None:
+    class Two(ProcessCrew):
+        def __init__(self) -> None: ...
+
+        def num_workers(self) -> int:
+            return 2
+
+    shared = _for_workers(Resources(memory_budget="64MiB"), Two())
+    assert shared.budget == 64 << 20
+    shared = _for_workers(Resources(memory_budget="256MiB"), Two())
+    assert shared.budget == 128 << 20
 
 
 def test_a_fitness_that_says_it_depends_on_neighbours_is_refused() -> None:

@@ -86,8 +86,57 @@ def test_what_contradicts_itself_is_refused(tmp_path) -> None:
     write(entry, b"01234567")
     assert map_safetensors(path)[0]["a"].shape == (2,)
     write(entry, b"0123456")
-    with pytest.raises(ValueError, match="ends before a does"):
+    with pytest.raises(ValueError, match="ends before 'a' does"):
         map_safetensors(path)
     write(entry | {"shape": [3]}, b"01234567")
     with pytest.raises(ValueError, match="another size"):
+        map_safetensors(path)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"__metadata__": 3},
+        {"__metadata__": [1]},
+        {"__metadata__": {"sha256": 3}},
+        {"__metadata__": {"sha256": None, "substrax": {}}},
+        {"__metadata__": {}},
+        {},
+        [],
+        3,
+        None,
+        "text",
+    ],
+)
+def test_headers_that_are_something_else_are_refused_in_words(tmp_path, header) -> None:
+    path = tmp_path / "file"
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text)
+    with pytest.raises(ValueError, match=r"^it (is no|has no)|^its header is not"):
+        map_safetensors(path)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        3,
+        [],
+        {},
+        {"dtype": "F33", "shape": [2], "data_offsets": [0, 8]},
+        {"dtype": ["F32"], "shape": [2], "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": 2, "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": [2], "data_offsets": [0]},
+        {"dtype": "F32", "shape": [2], "data_offsets": [0, 8, 9]},
+        {"dtype": "F32", "shape": [2], "data_offsets": [False, "8"]},
+    ],
+)
+def test_entries_that_are_something_else_are_refused_in_words(tmp_path, entry) -> None:
+    path, data = tmp_path / "file", b"01234567"
+    header: dict = {"__metadata__": {}, "a": entry}
+    digest = hashlib.sha256(json.dumps(header, separators=(",", ":")).encode() + data)
+    header["__metadata__"] = {"sha256": digest.hexdigest()}
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    with pytest.raises(ValueError, match="does not say what 'a' is"):
         map_safetensors(path)

@@ -24,6 +24,7 @@ from substrax.evolution._identity import difference
 from substrax.neat import NEAT, presets
 from substrax.problems import FunctionProblem, HostProblem, checked_fitness
 from substrax.report import write_report
+from substrax.runs import history_of
 from substrax.runs._metrics import to_line
 from substrax.substrate import Layout
 
@@ -335,10 +336,15 @@ def test_metrics_of_which_a_field_is_wrong_are_named(run, change, said):
     path = run.path / "metrics.jsonl"
     records = [{**record, **change} for record in run.metrics()]
     kept = [{k: v for k, v in r.items() if v is not ...} for r in records]
-    path.write_bytes(b"".join(map(to_line, kept)))
     with pytest.raises(DamagedRunError, match=re.escape(str(path))) as caught:
-        finish(RunDirectory(run.path), generations=4)
+        history_of(path, kept)
     assert said in str(caught.value)
+    # The run knows by their digest, too, that they are not what it wrote.
+    path.write_bytes(b"".join(map(to_line, kept)))
+    before = everything(run.path)
+    with pytest.raises(DamagedRunError, match="is not what this run wrote"):
+        finish(RunDirectory(run.path), generations=4)
+    assert everything(run.path) == before
     path.unlink()
     assert finish(RunDirectory(run.path), generations=4).generations == 4
 
@@ -373,7 +379,10 @@ def test_an_error_leaves_its_sentence(tmp_path):
         finish(tmp_path / "run", problem=Failing())
     run = RunDirectory(tmp_path / "run")
     assert run.stop_reason() is StopReason.ERROR
-    assert run.error() == "the simulator is gone"
+    error = run.error()
+    assert error is not None
+    said = "RuntimeError: the simulator is gone (raised in fitness, in test_trust.py, "
+    assert error.startswith(said)
     assert not list(run.path.rglob("*.tmp"))
 
 

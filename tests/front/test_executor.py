@@ -79,8 +79,11 @@ def test_what_a_program_imports_or_makes_below_its_guard(tmp_path: Path) -> None
         [sys.executable, str(script)], capture_output=True, text=True, timeout=120
     )
     assert found.stdout == "mine:problem\n", found.stderr
-    with pytest.raises(ValueError, match=r"no below in .*program\.py.*for no worker"):
+    guard = r"Names defined below `if __name__ == .* cannot be imported; move"
+    with pytest.raises(ValueError, match=rf"no below in .*program\.py.*{guard}"):
         sx.evolve(f"{script}:below", directory=tmp_path / "run")
+    with pytest.raises(ValueError, match=r"no nothing in .*program\.py\.$"):
+        sx.evolve(f"{script}:nothing", directory=tmp_path / "run")
 
 
 @pytest.mark.parametrize("problem", ["xor", "cartpole", "data"])

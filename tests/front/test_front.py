@@ -13,7 +13,8 @@ import pytest
 
 import substrax as sx
 from substrax.cli import main
-from substrax.config import load_run
+from substrax.config import load_experiment, load_run
+from substrax.evolution import RunDirectory
 from substrax.problems import XOR
 from tests.front import own
 
@@ -130,6 +131,7 @@ def test_a_method_that_nobody_knows_is_refused():
         (own.fitness, {}, "how many inputs and outputs"),
         (own.fitness, {"inputs": 0, "outputs": 1}, "inputs must be at least 1, not 0"),
         (XOR(), {"inputs": 3}, "follows from the problem"),
+        ("xor", {"outputs": 2}, "follows from the problem"),
         (3, {}, "a fitness function, data"),
         ("xxor", {}, "did you mean 'xor'"),
         ("xor", {"populaton": 3}, "did you mean 'population'"),
@@ -184,7 +186,9 @@ def test_a_problem_has_one_name_wherever_it_is_told(tmp_path, capsys, problem):
     name = run.experiment.problem.name
     assert str(run).startswith(f"{name} by NEAT")
     assert main(["show", str(tmp_path / "run")]) == 0
-    assert capsys.readouterr().out.startswith(f"{name}, method neat")
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"{name}, method neat")
+    assert "\nengine: " in shown
 
 
 def test_data_move_with_their_run(tmp_path):
@@ -197,7 +201,7 @@ def test_data_move_with_their_run(tmp_path):
     config = (moved / "config.toml").read_text()
     sx.resume(moved, problem=run.experiment.problem)
     assert (moved / "config.toml").read_text() == config  # which names its data
-    assert more.report().exists()
+    assert ">engine<" in more.report().read_text()
     data = bytearray((moved / "data.safetensors").read_bytes())
     data[-1] ^= 1
     (moved / "data.safetensors").write_bytes(bytes(data))
@@ -229,6 +233,58 @@ def test_a_problem_without_a_name_goes_on_where_it_is(tmp_path, capsys):
         other = sx.ArrayProblem(X + 1, X[:, 0], loss=X_and_loss.loss)
         sx.resume(tmp_path / "run", problem=other, generations=6)
     assert more.report().exists()
+
+
+def test_a_function_goes_on_with_what_its_run_has_recorded(tmp_path):
+    """Without its sizes, its target and how many networks it is compiled for."""
+    fitness = lambda network: own.fitness(network)
+    path = tmp_path / "run"
+    settings = {"inputs": 2, "outputs": 1, "target": 2.0, "block_size": 8}
+    evolve(fitness, directory=path, **settings)
+    more = sx.resume(path, problem=fitness, generations=5)
+    assert more.generations == 5
+    problem = more.experiment.problem
+    assert (problem.num_inputs, problem.num_outputs, problem.target) == (2, 1, 2.0)
+    assert problem.block_size == 8
+    with pytest.raises(ValueError, match="num_inputs was 2 and is 3 now"):
+        sx.resume(path, problem=fitness, inputs=3, generations=6)
+    with pytest.raises(ValueError, match=r"^resume takes a fitness function"):
+        sx.resume(path, problem=3)
+    # one that was killed before it noted what it is
+    place = RunDirectory.create(tmp_path / "new", seed=0, config_text="x")
+    with pytest.raises(ValueError, match=r"resume\(DIR, problem=fitness, inputs=3"):
+        sx.resume(place.path, problem=fitness)
+
+
+def test_a_script_is_found_again_where_it_moved_with_its_run(tmp_path, capsys):
+    (tmp_path / "old" / "runs").mkdir(parents=True)
+    text = Path(own.__file__).read_text()
+    (tmp_path / "old" / "mine.py").write_text(text)
+    name, sizes = f"{tmp_path}/old/mine.py:fitness", {"inputs": 2, "outputs": 1}
+    evolve(name, directory=tmp_path / "old" / "runs" / "a", target=9.0, **sizes)
+    (tmp_path / "old").rename(tmp_path / "new")
+    run = tmp_path / "new" / "runs" / "a"
+    assert main(["resume", str(run), "--generations", "4", "--quiet"]) == 0
+    assert f'"{tmp_path}/new/mine.py:fitness"' in (run / "config.toml").read_text()
+    # where it is elsewhere, it is said what helps, and that does help
+    (tmp_path / "new" / "mine.py").rename(tmp_path / "mine.py")
+    for command, *more in (("resume", "--generations", "5"), ("report",)):
+        assert main([command, str(run), *more]) == 2
+        said = capsys.readouterr().err
+        assert f"write in problem.name of {run}/config.toml" in said
+        assert "problem=..." in said
+    config = (run / "config.toml").read_text()
+    edited = config.replace("/new/mine.py", "/mine.py")
+    (run / "config.toml").write_text(edited)
+    assert main(["resume", str(run), "--generations", "5", "--quiet"]) == 0
+    (run / "config.toml").write_text(config)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "mine.py").rename(tmp_path / "other" / "mine.py")
+    mine = load_experiment(f"{tmp_path}/other/mine.py:fitness")
+    fitness = mine.with_settings({f"problem.{k}": n for k, n in sizes.items()}).problem
+    more = sx.resume(run, problem=fitness, generations=6)
+    assert more.generations == 6
+    assert f'"{tmp_path}/other/mine.py:fitness"' in (run / "config.toml").read_text()
 
 
 def test_a_python_file_needs_a_name():
@@ -322,7 +378,7 @@ def test_seeds_are_summed_up(tmp_path):
     assert runs.best.fitness == max(r.best_fitness or 0 for r in runs)
     assert (tmp_path / "runs" / "seed2" / "best.json").exists()
     assert "of 3 solved" in repr(runs)
-    with pytest.raises(ValueError, match="a seed at least"):
+    with pytest.raises(ValueError, match=r"seeds is 0\. Choose at least 1"):
         sx.evolve_seeds("xor", seeds=0)
 
 

@@ -12,11 +12,12 @@ from .deaths import (
     attack_with_sigkill,
     can_mount,
 )
-from .directories import attack_run_directory
+from .directories import attack_run_directory, attack_sweep
 from .imports import attack_import
 
 TARGETS: dict[str, Callable[[Case], None]] = {
     "directories": attack_run_directory,
+    "sweeps": attack_sweep,
     "configurations": attack_configuration,
     "commands": attack_command_line,
     "imports": attack_import,

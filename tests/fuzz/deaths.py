@@ -7,6 +7,7 @@ and nothing half-written stays behind.
 import errno
 import functools
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -153,9 +154,25 @@ def attack_file_operations(case: Case) -> None:
 
 
 def attack_with_sigkill(case: Case) -> None:
-    """A process of the command line, killed at a random moment; goes on."""
-    name, draw = _choose(case), case.random
-    run = case.folder / "run"
+    """A process of the command line, killed at a random moment; goes on.
+
+    One that had ended by then was not killed: it is begun once more.
+    """
+    name = _choose(case)
+    for attempt in range(_ATTEMPTS):
+        run = case.folder / f"run{attempt}"
+        if _is_killed(case, name, run):
+            _finish(case, name, run)
+            return
+    raise AssertionError(f"{_ATTEMPTS} processes ended before they were killed")
+
+
+_ATTEMPTS = 8
+
+
+def _is_killed(case: Case, name: str, run: Path) -> bool:
+    """Begins a run in a process; whether that died of SIGKILL."""
+    draw = case.random
     words = [word for word in _words(name, run) if word != "--quiet"]
     process = subprocess.Popen(
         [sys.executable, "-m", "substrax.cli", *words, "--json"],
@@ -165,7 +182,7 @@ def attack_with_sigkill(case: Case) -> None:
     assert process.stdout is not None
     # Half of them while something is being written, the others at any time.
     if draw.random() < 0.5:
-        lines = draw.randint(1, GENERATIONS)
+        lines = draw.randint(1, GENERATIONS - 1)
         case.note("killed after generations", lines)
         for _ in range(lines):
             process.stdout.readline()
@@ -177,7 +194,7 @@ def attack_with_sigkill(case: Case) -> None:
     process.kill()
     process.communicate()
     case.note("status", process.returncode)
-    _finish(case, name, run)
+    return process.returncode == -signal.SIGKILL
 
 
 def attack_disk(case: Case) -> None:

@@ -10,6 +10,7 @@ from tests.fuzz._targets import TARGETS
 
 CASES = {
     "directories": 60,
+    "sweeps": 40,
     "configurations": 500,
     "commands": 80,
     "imports": 1000,

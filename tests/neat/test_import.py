@@ -472,3 +472,37 @@ def test_a_genome_larger_than_the_capacity_is_refused():
     }
     with pytest.raises(ValueError, match="max_links=2"):
         genome_from_neat_python(cppn, max_links=1)
+
+
+def _connected(key, enabled):
+    """A genome of neat-python with one connection."""
+    node = types.SimpleNamespace(
+        activation="tanh", bias=0.0, response=1.0, aggregation="sum"
+    )
+    link = types.SimpleNamespace(weight=1.0, enabled=enabled)
+    return types.SimpleNamespace(nodes={0: node}, connections={key: link})
+
+
+@pytest.mark.parametrize(
+    ("key", "enabled", "said"),
+    [
+        ((-1, 0, 3), True, r"The connection \(-1, 0, 3\) is not \(source, target\)"),
+        ((-1,), True, "is not .source, target."),
+        (5, True, "The connection 5 is not"),
+        ("ab", True, "The connection 'ab' is not"),
+        ((-1, 0), "False", r"enabled of the connection \(-1, 0\) is 'False'"),
+        ((-1, 0), "maybe", "is 'maybe'. Give True or False"),
+        ((-1, 0), None, "is None"),
+    ],
+)
+def test_connections_that_are_none_are_refused_in_words(key, enabled, said):
+    genome = _connected(key, enabled)
+    with pytest.raises(ValueError, match=said):
+        genome_from_neat_python(genome, input_ids=[-1], output_ids=[0])
+
+
+@pytest.mark.parametrize("enabled", [True, False, np.True_, np.False_])
+def test_switches_of_connections_are_read(enabled):
+    genome = _connected((-1, 0), enabled)
+    ours = genome_from_neat_python(genome, input_ids=[-1], output_ids=[0])
+    assert int(ours.num_links) == int(enabled)

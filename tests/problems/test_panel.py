@@ -287,7 +287,7 @@ def test_what_is_wrong_with_a_table_is_said(
         ("period,x,target\n1,inf,0\n", "row 1 of .* has an infinite 'x'"),
         ("period,target\n1,0\n", "has no column besides 'target' and 'period'"),
         ("period,x,target\n,2,0\n", "row 1 of .* has no 'period'"),
-        ("period;x;target\n1;2;0\n", "must be separated by commas"),
+        ("period:x:target\n1:2:0\n", "nothing in its first line separates fields"),
     ],
 )
 def test_what_is_wrong_with_a_csv_file_is_said(

@@ -1,5 +1,7 @@
 """Tables from files: what is read, what is held back, what is said of bad ones."""
 
+from pathlib import Path
+
 import jax
 import numpy as np
 import pytest
@@ -98,17 +100,69 @@ def test_bad_tables_are_told_in_a_sentence(tmp_path, change, settings, sentence)
     ("text", "sentence"),
     [
         ("1.5,red,pear\n2,green,apple\n", "first line of a CSV file must name its"),
-        ("size;kind\n1;pear\n", "must be separated by commas"),
-        ("size,kind\n1,red,pear\n", "names 2 columns. Name every column in the first"),
+        ("size:kind\n1:pear\n", "separates fields: commas, semicolons, tabs"),
+        ("size,kind\n1,red,pear\n", "names 2 columns, separated by commas. Name every"),
         (",size,kind\n0,1,pear\n", r"column 1 of .* has no name\..*index=False"),
     ],
-    ids=["none", "semicolons", "short", "unnamed"],
+    ids=["none", "colons", "short", "unnamed"],
 )
 def test_a_wrong_header_is_told_in_a_sentence(tmp_path, text, sentence):
     path = tmp_path / "data.csv"
     path.write_text(text)
     with pytest.raises(ValueError, match=sentence):
         _ = Table(str(path), target_column="label").data
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_what_separates_fields_is_told_from_the_header(csv, tmp_path, mark):
+    path = tmp_path / "other.csv"
+    path.write_text(Path(csv).read_text().replace(",", mark))
+    a, b = Table(csv).data, Table(str(path)).data
+    np.testing.assert_array_equal(a.inputs, b.inputs)
+    np.testing.assert_array_equal(a.targets, b.targets)
+    # where there are commas in the header, it may be said
+    path.write_text(f"size, cm{mark}kind\n" + f"1{mark}a\n2{mark}b\n" * 4)
+    with pytest.raises(ValueError, match=r"has 1 field, .* separated by commas\."):
+        _ = Table(str(path)).data
+    said = "tab" if mark == "\t" else mark
+    names = Table(str(path), separator=said).data.preparation.feature_names
+    assert names == ("size, cm",)
+
+
+def test_a_file_of_one_column_is_told_what_would_separate_more(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("size:kind\n1:a\n2:b\n")
+    with pytest.raises(ValueError, match=r"besides 'size:kind'.* semicolons, tabs and"):
+        _ = Table(str(path)).data
+    with pytest.raises(ValueError, match=r"besides 'size:kind'.*';' should separate"):
+        _ = Table(str(path), separator=";").data
+    assert Table(str(path), separator=":").data.num_inputs == 2
+    for wrong in ("::", "", '"'):
+        with pytest.raises(ValueError, match="give one character, such as ';', or tab"):
+            Table(str(path), separator=wrong)
+
+
+def test_decimal_commas_are_no_labels(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("size;kind\n" + "1,5;a\n;b\n2;b\n" * 4)
+    with pytest.raises(ValueError, match=r"'size' of .*data\.csv holds .*such as 1,5"):
+        _ = Table(str(path)).data
+
+
+def test_a_column_of_names_is_told_with_its_file(tmp_path):
+    path = tmp_path / "data.csv"
+    rows = "".join(f"name {k},{k},{'ab'[k % 2]}\n" for k in range(60))
+    path.write_text(f"name,size,kind\n{rows}")
+    said = r"column 'name' of .*data\.csv holds 60 different .* \(feature_columns, "
+    with pytest.raises(ValueError, match=said):
+        _ = Table(str(path)).data
+    assert Table(str(path), feature_columns=("size",)).data.num_inputs == 2
+
+
+def test_data_without_rows_are_told():
+    for empty in (np.zeros((0, 2)), np.zeros(0)):
+        with pytest.raises(ValueError, match="X and y have no rows"):
+            sx.evolve((empty, np.zeros(0)), generations=1)
 
 
 @pytest.mark.parametrize("huge", ["1e400", "-1e400", "1e19"])

@@ -90,6 +90,10 @@ def test_keys_that_end_alike_are_told_apart():
     ("change", "sentence"),
     [
         ({"experiment": None}, "a plan needs an experiment"),
+        ({"experiment": 3}, r"experiment is 3, but must be the name of an experi"),
+        ({"experiment": ["xor", "parity"]}, r"belong below `\[grid\]`"),
+        ({"grid": {"experiment": ["xor", 3]}}, "grid: experiment is 3"),
+        ({"rows": [{"experiment": 0.5}]}, "row 1: experiment is 0.5"),
         ({"seeds": 0}, "Choose at least 1"),
         ({"seeds": []}, "empty list"),
         ({"seeds": [1, 1]}, "has 1 twice"),

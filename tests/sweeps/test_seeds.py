@@ -105,3 +105,9 @@ def test_a_table_has_a_line_for_each_seed():
     assert table.columns == ("seed", "result", "generations", "best fitness", "seconds")
     assert table.rows[1] == (7, "solved", 4, 0.99, 2.0)
     assert table.to_text().splitlines()[0] == "xor"
+
+
+def test_without_a_target_there_is_no_rate():
+    found = sum_up([outcome(0, is_solved=None), outcome(1, is_solved=None)])
+    assert found["solved"] == 0 and math.isnan(found["rate"])
+    assert math.isnan(found["rate_low"]) and math.isnan(found["rate_high"])

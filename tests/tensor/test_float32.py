@@ -1,8 +1,8 @@
 """Engines in 32 bits: they differ only where rounding decides a comparison.
 
-That rounding decides is shown by moving the thresholds: where they may be a little
-larger or smaller without changing the network in 64 bits, no comparison is close, and
-both engines have to find this network in 32 bits as well.
+That rounding decides is shown by moving the thresholds: a link that is there in 64 bits
+however they are moved a little, or never there, is decided by no close comparison, and
+both engines have to agree about it in 32 bits as well, in every network.
 """
 
 import dataclasses
@@ -72,7 +72,8 @@ def test_engines_differ_in_32_bits_only_where_rounding_decides(name: str) -> Non
     genomes = genomes_of(draw_cppns(11, NUM))
     wide = decoder(rule, "f64")
     wanted = links(wide.decode(genomes, NATIVE))
-    is_clear = np.ones(NUM, bool)
+    # Links that are there, and those that are there sometimes, as thresholds move.
+    always, ever = list(wanted), list(wanted)
     signs = np.array(np.meshgrid(*[[-1, 1]] * len(THRESHOLDS))).reshape(4, -1).T
     for row in signs:
         factors = {
@@ -81,12 +82,13 @@ def test_engines_differ_in_32_bits_only_where_rounding_decides(name: str) -> Non
         }
         other = decoder(moved(rule, factors), "f64")
         found = links(other.decode(genomes, NATIVE))
-        is_clear &= [a == b for a, b in zip(found, wanted, strict=True)]
-    # Most are clear, or this would be a test of nothing.
-    assert is_clear.mean() > 0.7
+        always = [a & b for a, b in zip(always, found, strict=True)]
+        ever = [a | b for a, b in zip(ever, found, strict=True)]
+    # Nearly all are clear, or this would be a test of nothing.
+    num_close = sum(len(a - b) for a, b in zip(ever, always, strict=True))
+    assert num_close < 0.02 * sum(map(len, wanted))
+    assert sum(map(len, wanted)) > NUM
     narrow = decoder(rule, "f32")
     for resources in (NATIVE, DEVICE):
-        found = links(narrow.decode(genomes, resources))
-        for k in np.flatnonzero(is_clear):
-            assert found[k] == wanted[k], (resources.engine, k)
-    assert sum(map(len, wanted)) > NUM
+        for k, found in enumerate(links(narrow.decode(genomes, resources))):
+            assert always[k] <= found <= ever[k], (resources.engine, k)

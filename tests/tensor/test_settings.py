@@ -30,7 +30,22 @@ def test_engines_agree_on_whatever_is_drawn(
     kind: str, data: st.DataObject, seed: int
 ) -> None:
     """Each setting is a program to compile, hence so few of them here."""
-    rule = data.draw((es_rules if kind == "es" else emr_rules)(2))
+    assert_engines_agree(kind, 2, data, seed)
+
+
+@pytest.mark.parametrize("kind", ["es", "emr"])
+@given(data=st.data(), seed=SEEDS)
+@settings(max_examples=2, deadline=None)
+def test_engines_agree_on_what_is_drawn_at_small_depth(
+    kind: str, data: st.DataObject, seed: int
+) -> None:
+    assert_engines_agree(kind, 1, data, seed)
+
+
+def assert_engines_agree(
+    kind: str, max_depth: int, data: st.DataObject, seed: int
+) -> None:
+    rule = data.draw((es_rules if kind == "es" else emr_rules)(max_depth))
     layout = data.draw(layouts(rule.depth))
     dialect = data.draw(st.sampled_from(["plain", "neat-python"]))
     has_leo = data.draw(st.booleans())

@@ -10,7 +10,7 @@ import pytest
 
 from substrax._extra import TRACKER_LIBRARIES
 from substrax.cli import main
-from substrax.trackers import TRACKERS
+from substrax.trackers import TRACKERS, TensorBoardTracker
 
 from .support import tags, values
 
@@ -63,6 +63,21 @@ def test_a_tracker_that_cannot_start_says_how_to_go_on(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "substrax: TensorBoardTracker could not be started:" in said
     assert f"`substrax resume {path}` goes on from there" in said
+
+
+def test_a_new_run_whose_tracker_cannot_start_leaves_nothing(
+    tmp_path, capsys, monkeypatch
+):
+    def no_key(*arguments):
+        raise RuntimeError("no API key configured")
+
+    monkeypatch.setattr(TensorBoardTracker, "start", no_key)
+    words = ["run", "xor", *SMALL, "--out", str(tmp_path / "run")]
+    assert main([*words, "--track", "tensorboard", "--quiet"]) == 1
+    said = capsys.readouterr().err
+    assert "could not be started: no API key configured" in said
+    assert "saved" not in said
+    assert not (tmp_path / "run").exists()
 
 
 def test_every_tracker_has_a_library():

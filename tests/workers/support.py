@@ -26,6 +26,8 @@ class Hostile(Executor):
         self.draw = random.Random(seed)
         self.mischief = mischief
         self.num_calls = 0
+        self.num_bad = 0
+        """Calls that were not answered as they should."""
         self.is_shut = False
         self._waiting: list[tuple[Future, Any, tuple, dict]] = []
         self._lock = threading.Lock()
@@ -44,6 +46,7 @@ class Hostile(Executor):
             which = self.draw.randrange(len(self._waiting))
             future, fn, args, kwargs = self._waiting.pop(which)
             chance = self.draw.random()
+            self.num_bad += chance < sum(self.mischief)
         raises, loses, forgets = self.mischief
         if not future.set_running_or_notify_cancel():
             return

@@ -51,9 +51,11 @@ def test_everything_is_done(total: int, options: dict) -> None:
 def test_everything_is_done_by_the_worst_of_executors(seed: int, mischief) -> None:
     executor = Hostile(seed, mischief)
     # Three in a row are rare enough for these seeds.
-    one = share(executor, timeout=0.3)
+    one = share(executor, timeout=0.3 if any(mischief) else None)
     assert joined(one.run(60), 60) == [n * n for n in range(60)]
-    assert (one.num_redone > 0) == (sum(mischief) > 0) or one.num_redone == 0
+    # (on a busy machine a slice may be late, and done again without need)
+    assert one.num_redone > 0 or executor.num_bad == 0
+    assert one.num_redone == 0 or any(mischief)
 
 
 def test_spans_follow_each_other() -> None:

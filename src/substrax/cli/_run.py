@@ -111,10 +111,13 @@ def go(
                 keep_compiled=not arguments.no_cache,
             )
     except OSError as error:
-        error.add_note(
-            "All generations before are saved: `substrax resume "
-            f"{folder or directory.path}` goes on from there."
-        )
+        resume = f"`substrax resume {folder or directory.path}`"
+        if directory.metrics():
+            error.add_note(
+                f"All generations before are saved: {resume} goes on from there."
+            )
+        elif directory.path.exists():  # what was refused is gone
+            error.add_note(f"No generation was finished; {resume} begins again.")
         raise
     except KeyboardInterrupt:
         interruption.exit()

@@ -1,6 +1,7 @@
 """`substrax show`: what the files of a run say, without JAX."""
 
 import argparse
+import contextlib
 import json
 import math
 from pathlib import Path
@@ -61,8 +62,9 @@ def _title(folder: Path) -> str:
     num = counted(len(places), "seed")
     for path in places.values():
         if (path / FACTS).is_file():
-            facts = summary(path)
-            return f"{facts['problem']}, method {facts['method']}, {num}"
+            with contextlib.suppress(ValueError, OSError):  # its line says it
+                facts = summary(path)
+                return f"{facts['problem']}, method {facts['method']}, {num}"
     return num
 
 

@@ -24,6 +24,7 @@ from ..sweeps import (
     read_arms,
     summary_of,
     sweep_sentences,
+    troubles_of,
 )
 
 
@@ -115,7 +116,7 @@ def _go(prepared: Any, text: str, shard: tuple[int, int] | None, arguments: Any)
         num = len(folder.arms)
         print(
             f"{folder.title or folder.path.name}: {counted(num, 'arm')}, "
-            f"{folder.num_runs} runs, in {folder.path}"
+            f"{counted(folder.num_runs, 'run')}, in {folder.path}"
             + ("" if shard is None else f"; share {shard[0]} of {shard[1]}"),
             flush=True,
         )
@@ -219,6 +220,7 @@ def tell_sweep(folder: SweepFolder, arms: Any, *, is_json: bool) -> None:
                 for label, facts in summary_of(arms).items()
             },
             "failures": failures_of(arms),
+            "damaged_metrics": troubles_of(arms, folder.num_runs),
             "directory": str(folder.path),
         }
         print(json.dumps(document), flush=True)
@@ -305,7 +307,7 @@ def _tell_plan(
         for run, state in mine:
             print(f"  seed {run.seed:<6} {state:<6} {run.path}")
     print(
-        f"{len(rows)} runs: {counts['new']} new, {counts['begun']} begun, "
+        f"{counted(len(rows), 'run')}: {counts['new']} new, {counts['begun']} begun, "
         f"{counts['done']} done. Nothing was written."
     )
 

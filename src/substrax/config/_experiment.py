@@ -30,7 +30,7 @@ from ..experiments import is_own, read_experiment
 from ..methods import METHODS, AbstractMethod
 from ..neat import NEAT, Genome, GenomeData, NEATConfig
 from ..problems import PROBLEMS, AbstractProblem, ArrayProblem, arrays_pieces
-from ..runs import read_config
+from ..runs import CONFIG, read_config
 from ..settings import (
     IN_PYTHON,
     NAMES,
@@ -44,7 +44,15 @@ from ..settings import (
 from ..tensor import population_mesh
 from ..workers import check_executor, check_reachable
 from ._build import build_config, build_neat, genome_activations
-from ._own import ARRAYS, absolute, named, own_problem, suggestions
+from ._own import (
+    ARRAYS,
+    absolute,
+    is_lost,
+    moved,
+    named,
+    own_problem,
+    suggestions,
+)
 from ._recipe import recipe_of
 from ._run import RunSettings
 from ._start import StartSettings, given_settings, is_place, read_file
@@ -176,6 +184,11 @@ class Experiment:
         """
         # From what was said, not from all values: defaults follow the new names.
         given = changed(self.given, changes, _find_own)
+        # What was said of one problem and method is not true of others.
+        names = {"problem.name", "method.name"} & given.keys()
+        is_other = any(given[name] != self.values[name] for name in names)
+        if is_other and "description" not in changes:
+            given.pop("description", None)
         # An object has settings of its own; with others, it is another problem.
         is_other = any(
             given.get(key) != self.given.get(key)
@@ -316,8 +329,9 @@ class Experiment:
                 raise ValueError(
                     f"{key} is {_plainly(then.get(key))} in this run, {what}; it "
                     f"cannot become {_plainly(now.get(key))}. A run that goes on may "
-                    f"change {short}; for anything else start a new one: "
-                    "`substrax run DIR/config.toml` with that setting."
+                    f"change {short}; for anything else start a new one with that "
+                    "setting: `substrax run DIR/config.toml`, or "
+                    'substrax.evolve("DIR/config.toml") in Python.'
                 )
 
 
@@ -407,9 +421,40 @@ def load_experiment(name_or_path: str | os.PathLike[str]) -> Experiment:
     return Experiment.from_toml(text, name=name)
 
 
-def load_run(directory: str | os.PathLike[str]) -> tuple[Experiment, RunDirectory]:
-    """The experiment of a run directory, and the directory."""
+def load_run(
+    directory: str | os.PathLike[str], own: AbstractProblem | None = None
+) -> tuple[Experiment, RunDirectory]:
+    """The experiment of a run directory, and the directory.
+
+    `own` is its problem, if that is at hand.
+    """
     run = RunDirectory(directory)
-    text = read_config(run.path)
-    experiment = Experiment.from_toml(text, name=str(run.path / "config.toml"))
-    return dataclasses.replace(experiment, folder=run.path.absolute()), run
+    name = str(run.path / CONFIG)
+    given = flatten(parse_toml(read_config(run.path), name))
+    given = _with_problem(given, run, own)
+    experiment = _resolve(name, given, folder=run.path.absolute())
+    if own is not None:
+        experiment = dataclasses.replace(experiment, own=own)
+    return experiment, run
+
+
+def _with_problem(
+    given: Mapping[str, Any], run: RunDirectory, own: AbstractProblem | None
+) -> Mapping[str, Any]:
+    """The settings of a run whose problem is in a file that may be elsewhere by now."""
+    problem = given.get("problem.name")
+    if not isinstance(problem, str) or not is_lost(problem):
+        return given
+    then, now = run.facts().get("directory"), run.path.absolute()
+    if isinstance(then, str) and not is_lost(found := moved(problem, then, now)):
+        return {**given, "problem.name": found}
+    if own is None:
+        raise ValueError(
+            f"the problem of the run in {run.path} is {problem}, a file that does not "
+            "exist. Put it there, or write in problem.name of "
+            f"{run.path / CONFIG} where it is now. In Python, "
+            "substrax.resume(DIR, problem=...) takes the problem itself."
+        )
+    others = {k: v for k, v in given.items() if not k.startswith("problem.")}
+    name, values = named(own)
+    return {**others, "problem.name": name, **values}

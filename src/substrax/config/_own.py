@@ -1,5 +1,6 @@
 """Problems of one's own, by name: `module:name`, or `file.py:name`."""
 
+import ast
 import dataclasses
 import functools
 import hashlib
@@ -42,6 +43,23 @@ def absolute(name: str) -> str:
     if not place.endswith(".py"):
         return name
     return f"{Path(place).absolute()}{SEPARATOR}{attribute}"
+
+
+def is_lost(name: str) -> bool:
+    """Whether a name leads to a file that does not exist."""
+    place, _, _ = name.rpartition(SEPARATOR)
+    return place.endswith(".py") and not Path(place).is_file()
+
+
+def moved(name: str, then: str, now: Path) -> str:
+    """The same name for a file that moved together with a directory: where it lies as
+    it lay before, seen from there."""
+    place, _, attribute = name.rpartition(SEPARATOR)
+    try:
+        way = os.path.relpath(place, then)
+    except ValueError:  # on another drive
+        return name
+    return f"{os.path.normpath(now / way)}{SEPARATOR}{attribute}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,7 +192,7 @@ def _find(name: str) -> Any:
             names = [n for n in vars(module) if not n.startswith("_")]
             raise ValueError(
                 f"there is no {attribute} in {place}{suggest(attribute, names)}."
-                f"{_below_a_guard(module)}"
+                f"{_below_a_guard(module, attribute)}"
             )
         found = getattr(found, part)
     return found
@@ -205,18 +223,35 @@ class _EvolvesError(BaseException):
     """
 
 
-def _below_a_guard(module: types.ModuleType) -> str:
-    """A sentence about what only a program has, if the file has such a part."""
+def _below_a_guard(module: types.ModuleType, attribute: str) -> str:
+    """A sentence about what only a program has, if the name is defined there."""
     try:
-        text = Path(module.__file__ or "").read_text("utf-8")
-    except (OSError, ValueError):
+        tree = ast.parse(Path(module.__file__ or "").read_bytes())
+    except (OSError, ValueError, SyntaxError):
         return ""
-    if "__main__" not in text:
+    first = attribute.partition(".")[0]
+    guards = [
+        part
+        for part in tree.body
+        if isinstance(part, ast.If) and "__main__" in ast.unparse(part.test)
+    ]
+    if first not in {n for guard in guards for s in guard.body for n in _defined(s)}:
         return ""
     return (
-        ' What stands below `if __name__ == "__main__":` is there for the program '
-        "alone, and for no worker: put the problem above it, or into another file."
+        ' Names defined below `if __name__ == "__main__":` cannot be imported; move '
+        "the problem above it."
     )
+
+
+def _defined(statement: ast.stmt) -> set[str]:
+    """Names that a statement gives to something."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {statement.name}
+    return {
+        node.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
 
 
 _loading: list[str] = []

@@ -306,11 +306,17 @@ class AbstractCPPNDecoder(AbstractDecoder):
         )
 
     def traced_bytes(self, capacity: Capacity | None, num_slots: int) -> int:
-        queries = self.num_traced_nodes(capacity, num_slots) ** 2
+        num = self.num_traced_nodes(capacity, num_slots)
+        pairs, asked = num**2, num * self._sources_at_once(num)
         if capacity is not None:
-            queries = max(queries, self._queries_of_a_cell * 4 * sum(capacity.quads))
+            cells = self._queries_of_a_cell * 4 * sum(capacity.quads)
+            pairs, asked = max(pairs, cells), max(asked, cells)
         # All values of the CPPN for all questions at once, and the network's matrices.
-        return queries * (num_slots + 8) * self.dtype.itemsize
+        return (asked * num_slots + 8 * pairs) * self.dtype.itemsize
+
+    def _sources_at_once(self, num_nodes: int) -> int:
+        """Of so many nodes, how many are asked about at once, with all as targets."""
+        return num_nodes
 
     @property
     def _queries_of_a_cell(self) -> int:

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
@@ -155,7 +154,7 @@ class Direct(AbstractDecoder):
             is_recurrent=self.is_recurrent,
             steps=self.steps,
         )
-        return Traced(network, jnp.bool_(False), is_sound)
+        return Traced.of(network, is_sound)
 
     def _activation_ids(self, used: Int[np.ndarray, " nodes"]) -> tuple[int, ...]:
         names = [ACTIVATION_NAMES[a] for a in np.unique(used)]

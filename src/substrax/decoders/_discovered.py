@@ -17,7 +17,14 @@ from ..substrate import (
     WeightMap,
     discover,
 )
-from ..tensor import MAX_DEPTH, Capacity, Discoverer, Traced
+from ..tensor import (
+    MAX_DEPTH,
+    Capacity,
+    Discoverer,
+    Traced,
+    num_cells,
+    rows_at_once,
+)
 from ._base import AbstractCPPNDecoder, CPPNReading, check_bias_scale
 
 _HIDDEN, _EAGER_DEPTH = 64, 4
@@ -85,6 +92,9 @@ class Discovered(AbstractCPPNDecoder):
     def _queries_of_a_cell(self) -> int:
         return 2 if self.rule.has_band else 1
 
+    def _sources_at_once(self, num_nodes: int) -> int:
+        return rows_at_once(num_nodes)
+
     def num_traced_nodes(self, capacity: Capacity | None, num_slots: int) -> int:
         hidden = (capacity or self.first_capacity()).hidden
         return hidden + len(self.layout.points)
@@ -95,12 +105,13 @@ class Discovered(AbstractCPPNDecoder):
 
     def first_capacity(self) -> Capacity:
         depth = self.rule.depth
+        hidden = min(_HIDDEN, num_cells(depth))
         if self.strategy == "eager":
-            return Capacity.eager(depth, _HIDDEN)
+            return Capacity.eager(depth, hidden)
         # Levels that are looked at whole, whatever the pattern, have room from the
         # beginning.
         whole = min(depth, self.rule.last_whole_level)
-        first = Capacity.frontier(depth, _HIDDEN, 4**_EAGER_DEPTH)
+        first = Capacity.frontier(depth, hidden, 4**_EAGER_DEPTH)
         quads = (*(4**level for level in range(whole + 1)), *first.quads[whole + 1 :])
         return first._replace(quads=quads)
 
@@ -123,7 +134,7 @@ class Discovered(AbstractCPPNDecoder):
         )
         network, shortage = discover_one(reader)
         exceeds = shortage.exceeds(capacity)
-        return Traced(network, exceeds, reader.cppn.is_sound, shortage)
+        return Traced.of(network, reader.cppn.is_sound, shortage, exceeds)
 
     def _settings(self) -> NetworkSettings:
         return NetworkSettings(

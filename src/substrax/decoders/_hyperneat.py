@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -303,7 +302,7 @@ class HyperNEAT(AbstractCPPNDecoder):
             self.largest_bias,
             substrate.is_acyclic,
         )
-        return Traced(wire(reader), jnp.bool_(False), reader.cppn.is_sound)
+        return Traced.of(wire(reader), reader.cppn.is_sound)
 
     def _settings(self) -> NetworkSettings:
         return NetworkSettings(

@@ -3,7 +3,7 @@ more room for those that need it."""
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import jax
@@ -17,7 +17,7 @@ from .._resources import Resources, device_memory
 from .._types import round_up
 from ..neat import NO_NODE, Genome
 from ..network import Networks, TensorNetwork, to_host
-from ..tensor import Capacity, Shortage, over_genomes, population_mesh
+from ..tensor import Capacity, Shortage, num_cells, over_genomes, population_mesh
 from ._graphs import graph_arrays
 
 if TYPE_CHECKING:
@@ -30,11 +30,12 @@ _DEVICE_SHARE, _DEVICE_BLOCK = 8, 64
 ask some hundred thousand questions at once, and the last block is filled up."""
 _FEW = 8
 """How many are taken again side by side, with more room: mostly there are few."""
-_KEPT_BYTES = 5
-"""What each pair of nodes takes in a network that is brought to the host."""
-_HIDDEN_GROWTH, _QUADS_GROWTH = 2, 4
-"""Room grows in steps, so that few programs are compiled: in small ones for hidden
-nodes, because each pair of them is asked about."""
+_HIDDEN_STEP, _QUADS_STEP = 8, 4
+"""Room grows in large steps, of hidden nodes and of quads together, so that few
+programs are compiled: that takes seconds for each."""
+_HIDDEN_FINE = 2
+"""Where there is no memory for such a step, hidden nodes grow by this; and quads, if
+they are what is short."""
 
 
 class OnDevice(NamedTuple):
@@ -136,10 +137,14 @@ def run_on_device(
     """`fn(network, *shared)` of the network of each genome: one program from genomes to
     what is asked of their networks, over the devices of a mesh if there is one.
 
+    A program takes one block of genomes, for each device, and is called as often as it
+    takes: so there is one for each size of room, whatever the number of genomes.
+
     Genomes that need more room than there is are taken again with more, each with what
     it needs itself. So how much room a genome gets, and whether it is left because no
     device has as much, depends on the genome and the settings alone, and not on its
-    population. Unless some may be left, that is an error.
+    population, nor on which programs there are already. Unless some may be left, that
+    is an error.
 
     Give the same function each time: another one is compiled again. `to_host` gets the
     values of genomes for which there was room.
@@ -149,15 +154,15 @@ def run_on_device(
     todo: dict[_Room, list[np.ndarray]] = {}
     left: list[np.ndarray] = []
 
-    def put(some: Int[np.ndarray, " some"], capacity: Capacity | None) -> None:
+    def put(some: Int[np.ndarray, " some"], *choices: Capacity | None) -> None:
         """Some genomes to where there is so much room."""
-        for room, which in _rooms(decoder, capacity, genomes, some, resources):
+        for room, which in _rooms(decoder, choices, genomes, some, resources):
             if room is not None:
                 todo.setdefault(room, []).append(which)
             elif may_leave:
                 left.append(which)
             else:
-                _refuse_size(decoder, capacity, genomes, which, resources)
+                _refuse_size(decoder, choices[-1], genomes, which, resources)
 
     put(np.arange(num), first)
     found, grown = OnDevice([], [], *np.zeros((2, 0), int)), []
@@ -167,16 +172,10 @@ def run_on_device(
             members = np.sort(np.concatenate(todo.pop(room)))
             block = _block(decoder, *room)
             program = _program(fn, decoder, room.capacity, block, mesh)
-            at_once = num
-            if fn is _itself:
-                at_once = _most_kept(decoder, room, resources)
+            at_once = block * (1 if mesh is None else mesh.size)
             for begin in range(0, members.size, at_once):
                 part = members[begin : begin + at_once]
-                # Of all genomes, whole blocks; of some, few numbers of blocks: each
-                # number is compiled.
-                size = part.size if members.size == num else round_up(part.size, 1)
-                some = genomes_at(genomes, part, block * -(-size // block))
-                some = _trimmed(some, room.num_slots)
+                some = _trimmed(genomes_at(genomes, part, at_once), room.num_slots)
                 values, exceeds, is_sound, shortage = program(some, *shared)
                 is_sound = np.asarray(is_sound)[: part.size]
                 if not is_sound.all():
@@ -190,8 +189,8 @@ def run_on_device(
                 if exceeds.any():
                     assert room.capacity is not None
                     needed = _rows(shortage, exceeds)
-                    for capacity, rows in _grown_by_need(room.capacity, needed):
-                        put(part[exceeds][rows], capacity)
+                    for choices, rows in _grown_by_need(room.capacity, needed):
+                        put(part[exceeds][rows], *choices)
     return found._replace(
         grown=np.sort(np.concatenate(grown)) if grown else found.grown,
         left=np.sort(np.concatenate(left)) if left else found.left,
@@ -200,12 +199,13 @@ def run_on_device(
 
 def _rooms(
     decoder: "AbstractDecoder",
-    capacity: Capacity | None,
+    choices: Sequence[Capacity | None],
     genomes: Genome,
     some: Int[np.ndarray, " some"],
     resources: Resources,
 ) -> Iterator[tuple[_Room | None, Int[np.ndarray, " part"]]]:
-    """Where some genomes find so much room: None where no device has it.
+    """Where some genomes find so much room, by the first choice that there is memory
+    for: None where there is for none.
 
     What counts is the size of the genome itself, in powers of two. Genomes have as many
     slots as the largest of their population needs; only where that is too much are
@@ -215,12 +215,13 @@ def _rooms(
     own = np.array([round_up(n, 1) for n in _used_slots(genomes, some)], np.int64)
     for num_slots in np.unique(own).tolist():
         which = some[own == num_slots]
-        if decoder.traced_bytes(capacity, num_slots) > budget:
-            yield None, which
-        elif decoder.traced_bytes(capacity, widest) <= budget:
-            yield _Room(capacity, widest), which
+        for capacity in choices:
+            if decoder.traced_bytes(capacity, num_slots) <= budget:
+                fits = decoder.traced_bytes(capacity, widest) <= budget
+                yield _Room(capacity, widest if fits else num_slots), which
+                break
         else:
-            yield _Room(capacity, num_slots), which
+            yield None, which
 
 
 def _used_slots(genomes: Genome, some: Int[np.ndarray, " some"]) -> list[int]:
@@ -243,16 +244,6 @@ def _rows(tree: Any, mask: np.ndarray) -> Any:
     """Some genomes of what a program gave for them, and for those that filled it up."""
     index = np.flatnonzero(mask)
     return jax.tree.map(lambda x: np.asarray(x)[index], tree)
-
-
-def _most_kept(
-    decoder: "AbstractDecoder",
-    room: _Room,
-    resources: Resources,
-) -> int:
-    """How many networks are brought to the host at a time, as matrices."""
-    num_nodes = decoder.num_traced_nodes(*room)
-    return max(1, resources.device_budget // 4 // (_KEPT_BYTES * num_nodes**2))
 
 
 @functools.lru_cache(maxsize=64)
@@ -312,27 +303,51 @@ def _block_size(of_one: int, of_device: int | None) -> int:
 
 def _grown_by_need(
     capacity: Capacity, needed: Shortage
-) -> Iterator[tuple[Capacity, Int[np.ndarray, " rows"]]]:
-    """Room for what each of some genomes was seen to need, and whose it is."""
-    rows: dict[Capacity, list[int]] = {}
+) -> Iterator[tuple[tuple[Capacity, ...], Int[np.ndarray, " rows"]]]:
+    """Room for what each of some genomes was seen to need, the better choice first, and
+    whose it is."""
+    rows: dict[tuple[Capacity, ...], list[int]] = {}
     for row in range(len(needed.hidden)):
-        more = _grown(capacity, jax.tree.map(lambda x, row=row: x[row], needed))
-        rows.setdefault(more, []).append(row)
-    for more, some in rows.items():
-        yield more, np.array(some)
+        own = jax.tree.map(lambda x, row=row: x[row], needed)
+        choices = _grown(capacity, own), _grown_finely(capacity, own)
+        rows.setdefault(choices, []).append(row)
+    for choices, some in rows.items():
+        yield choices, np.array(some)
 
 
 def _grown(capacity: Capacity, needed: Shortage) -> Capacity:
     """Room for what was seen to be needed, in few sizes: each is a program to be
-    compiled. All levels grow together."""
-    hidden, quads = capacity.hidden, capacity.quads
-    while hidden < needed.hidden:
-        hidden *= _HIDDEN_GROWTH
-    while any(has < wants for has, wants in zip(quads, needed.quads, strict=True)):
-        quads = tuple(
-            min(4**level, _QUADS_GROWTH * has) for level, has in enumerate(quads)
-        )
-    return Capacity(hidden, quads)
+    compiled."""
+    while _is_short(capacity, needed):
+        capacity = _larger(capacity, _HIDDEN_STEP, _QUADS_STEP)
+    return capacity
+
+
+def _grown_finely(capacity: Capacity, needed: Shortage) -> Capacity:
+    """The same in smaller steps, and only of what is short."""
+    while needed.hidden > capacity.hidden:
+        capacity = _larger(capacity, _HIDDEN_FINE, 1)
+    while _is_short(capacity, needed):
+        capacity = _larger(capacity, 1, _QUADS_STEP)
+    return capacity
+
+
+def _is_short(capacity: Capacity, needed: Shortage) -> bool:
+    pairs = zip(capacity.quads, needed.quads, strict=True)
+    is_short = any(has < wants for has, wants in pairs)
+    return is_short or bool(needed.hidden > capacity.hidden)
+
+
+def _larger(capacity: Capacity, hidden: int, quads: int) -> Capacity:
+    """So many times the room, but no more than there can be nodes and quads. All levels
+    grow together."""
+    most = num_cells(len(capacity.quads) - 1)
+    larger = Capacity(
+        max(capacity.hidden, min(most, hidden * capacity.hidden)),
+        tuple(min(4**level, quads * has) for level, has in enumerate(capacity.quads)),
+    )
+    assert larger != capacity  # there cannot be more, so nobody needs more
+    return larger
 
 
 def _refuse_size(

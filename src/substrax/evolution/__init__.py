@@ -12,13 +12,13 @@ from ._best import best_to_safetensors as best_to_safetensors
 from ._best import genome_size as genome_size
 from ._callbacks import Callback as Callback
 from ._callbacks import Tracker as Tracker
-from ._callbacks import TrackerError as TrackerError
 from ._callbacks import check_callbacks as check_callbacks
 from ._checks import check_limits as check_limits
 from ._checks import check_memory as check_memory
 from ._checks import check_timeout as check_timeout
 from ._compile_clock import xla_seconds as xla_seconds
 from ._directory import RunDirectory as RunDirectory
+from ._errors import TrackerError as TrackerError
 from ._facts import surroundings as surroundings
 from ._generation import Generation as Generation
 from ._generation import RunInfo as RunInfo

@@ -153,9 +153,7 @@ def read_best(path: Path) -> Best:
             problem=str(facts["name"]),
         )
     except INCOMPLETE as error:
-        raise ValueError(f"it is incomplete ({type(error).__name__}: {error})") from (
-            error
-        )
+        raise ValueError("it does not say all that a best network is") from error
 
 
 def _genome(arrays: dict[str, np.ndarray], ids: np.ndarray) -> Genome:

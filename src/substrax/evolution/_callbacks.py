@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from .._types import brief, shown
 from ..runs import StopReason
+from ._errors import TrackerError
 from ._generation import Generation, RunInfo
 from ._record import Result
 
@@ -44,12 +45,13 @@ is saved. What a function raises ends the run, too; it can be continued.
 """
 
 
-class TrackerError(OSError):
-    """A tracker that could not be started, in a sentence."""
-
-
 def check_callbacks(callbacks: Iterable[Callback]) -> tuple[Callback, ...]:
     """The callbacks; a `ValueError` says which of them is none."""
+    if not isinstance(callbacks, Iterable):
+        raise ValueError(
+            f"callbacks is {shown(callbacks)}; give a list of functions and trackers, "
+            "such as callbacks=[function]."
+        )
     checked = tuple(callbacks)
     for callback in checked:
         # A class of trackers has their methods, and would pass for one below.

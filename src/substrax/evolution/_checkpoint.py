@@ -2,8 +2,7 @@
 
 import hashlib
 import logging
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,12 +13,11 @@ import safetensors.numpy
 
 from .._files import write_atomically
 from .._safetensors import safetensors_pieces
-from ..runs import DamagedRunError, sealed, unsealed
+from ..runs import CHECKPOINT_NAMES, DamagedRunError, sealed, unsealed
 
 FORMAT, VERSION = "substrax-checkpoint", 2
 NUM_KEPT = 2
-NAMES = re.compile(r"(\d{6,})\.(json|safetensors)")
-"""Of files that are ours; whatever else is there is not looked at."""
+NAMES = CHECKPOINT_NAMES
 
 _log = logging.getLogger("substrax")
 
@@ -66,6 +64,8 @@ class Checkpoint(NamedTuple):
     """The digest of the settings that the results depend on."""
     metrics: str
     """The digest of the metrics up to there."""
+    best: Mapping[str, Any] | None = None
+    """The best up to there, and the digests of its files; see `Reached`."""
 
 
 def _paths(folder: Path, generation: int) -> tuple[Path, Path]:
@@ -113,6 +113,13 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, state: Any) -> None:
     prune(folder, checkpoint.generation)
 
 
+def amend(folder: Path, checkpoint: Checkpoint) -> None:
+    """Lets a checkpoint that is there say something else about the same state."""
+    _, json_path = _paths(folder, checkpoint.generation)
+    document = unsealed(json_path.read_bytes())
+    write_atomically(json_path, sealed(document | checkpoint._asdict()))
+
+
 def prune(folder: Path, newest: int) -> None:
     """Deletes all but the last checkpoints up to `newest`; also halves of others."""
     present = [number for number in generations(folder) if number <= newest]
@@ -143,13 +150,16 @@ def _read(
         ):
             raise DamagedRunError("its checksum is wrong")
         checkpoint = Checkpoint(
-            generation, str(document["identity"]), str(document["metrics"])
+            generation,
+            str(document["identity"]),
+            str(document["metrics"]),
+            document.get("best", {}),
         )
         arrays = safetensors.numpy.load(data)
     except OSError as error:
         raise DamagedRunError(f"it cannot be read: {error.strerror}") from error
     except (KeyError, TypeError, safetensors.SafetensorError) as error:
-        raise DamagedRunError(f"it is incomplete ({error})") from error
+        raise DamagedRunError("it does not say all that a checkpoint is") from error
     # (it is a ValueError, too, and has its sentence already)
     except DamagedRunError:
         raise

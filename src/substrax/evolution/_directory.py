@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .._documents import read_text
+from .._documents import parse_toml, read_text
 from .._files import (
     Piece,
     is_temporary_of,
@@ -46,15 +46,24 @@ from ..runs import (
     TRACKERS,
     DamagedRunError,
     Metrics,
+    Reached,
     StopReason,
+    check_best,
     check_directory,
+    check_metrics,
+    config_values,
     digest_of,
+    digests_of_best,
     finite_or_none,
+    read_config,
     read_facts,
     read_lines,
+    read_metering,
+    read_reached,
     sealed,
     unsealed,
 )
+from ..settings import changeable, flatten
 from . import _checkpoint
 from ._best import (
     Best,
@@ -64,7 +73,8 @@ from ._best import (
     read_best,
 )
 from ._checkpoint import Checkpoint
-from ._facts import gather_facts
+from ._errors import TrackerError
+from ._facts import gather_facts, versions
 from ._identity import difference
 from ._lock import RunLockedError, lock
 
@@ -81,6 +91,7 @@ class RunDirectory:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._metrics = Metrics(self.path / METRICS)
+        self._best: dict[str, Any] | None = None
         self._has_checkpoint = False
         self._is_new = False
         check_directory(self.path)
@@ -114,7 +125,11 @@ class RunDirectory:
             if config_text:
                 write_atomically(folder / CONFIG, config_text)
             # written last: what has this file is a run
-            write_atomically(folder / FACTS, sealed(gather_facts(seed)))
+            facts = gather_facts(seed) | {
+                "directory": str(folder.absolute()),
+                "config": _fixed_values(config_text),
+            }
+            write_atomically(folder / FACTS, sealed(facts))
         directory = RunDirectory(folder)
         directory._is_new = is_new
         return directory
@@ -154,12 +169,25 @@ class RunDirectory:
         return read_lines(self.path / METRICS).damaged
 
     def best(self) -> Best | None:
-        """The best genome so far with its network; None if there is none yet."""
-        if not (self.path / BEST_ARRAYS).exists():
-            return None
-        # In this order: they are written in the other, and may be replaced meanwhile.
-        self._checked(BEST, check_best_json)
-        return self._checked(BEST_ARRAYS, read_best)
+        """The best genome so far with its network; None if there is none yet.
+
+        Files that are not of this run are refused.
+        """
+        if (self.path / CONFIG).exists():
+            read_config(self.path)
+        # In this order: what is read later may be ahead of what was read before.
+        reached = read_reached(self.path, self.facts())
+        metering = read_metering(self.path, reached)
+        best = None
+        if (self.path / BEST_ARRAYS).exists():
+            # They are written in the other order, and may be replaced meanwhile.
+            self._checked(BEST, check_best_json)
+            best = self._checked(BEST_ARRAYS, read_best)
+        said = None
+        if best is not None:
+            said = {"fitness": best.fitness, "generation": best.generation}
+        check_best(self.path, said, reached, metering)
+        return best
 
     def notes(self, tracker: str) -> dict[str, Any]:
         """What a tracker of this name has noted for later; empty if nothing."""
@@ -207,14 +235,17 @@ class RunDirectory:
         generation is over, a directory that was made for it is removed.
 
         So whoever corrects the mistake finds the place free. What comes from outside,
-        such as a full disk, is no mistake: that run can be resumed.
+        such as a full disk, is no mistake: that run can be resumed. (A tracker that
+        does not start is one: a password is missing, for example.)
         """
         try:
             yield
-        except (OSError, MemoryError, ImportError, RunLockedError):
-            raise
-        except Exception:
-            if self._is_new:
+        except Exception as error:
+            outside = (OSError, MemoryError, ImportError, RunLockedError)
+            is_mistake = isinstance(error, TrackerError) or not isinstance(
+                error, outside
+            )
+            if is_mistake and self._is_new:
                 with suppress(OSError, ValueError):  # the first one matters
                     self._remove_if_empty()
             raise
@@ -231,21 +262,50 @@ class RunDirectory:
                 self.path.rmdir()
 
     def write_config(self, text: str) -> None:
-        """Replaces the configuration (a resumed run may have other limits)."""
-        write_atomically(self.path / CONFIG, text)
+        """Replaces the configuration, if it is another one (a resumed run may have
+        other limits), and keeps in `run.json` what has to stay as it is."""
+        values = _fixed_values(text)
+        if text != self.config_text():
+            if self.facts().get("config") != values:
+                # Killed in between, a run has one that is compared with nothing.
+                self._write_facts(config=None)
+            write_atomically(self.path / CONFIG, text)
+        self._write_facts(config=values)
 
     def write_stop_reason(self, reason: StopReason, error: str | None = None) -> None:
         """Notes why the run stopped."""
         self._write_facts(stopped=reason.value, error=error)
 
-    def note_start(self, target: float, problem: str | None = None) -> None:
-        """Notes that the run goes on, the fitness that is enough, and what the problem
-        is called, which a configuration may not know."""
+    def write_end(
+        self, reason: StopReason, generations: int, solved_at: int | None
+    ) -> None:
+        """Notes why the run has ended, what it came to, and its other files as they
+        are now: whoever shows it compares them."""
+        reached = {
+            "generations": generations,
+            "solved_at": solved_at,
+            "metrics": self._metrics.digest,
+            "best": self._best,
+        }
+        self._write_facts(stopped=reason.value, error=None, reached=reached)
+
+    def note_start(
+        self,
+        target: float,
+        problem: str | None = None,
+        sizes: tuple[int, int] | None = None,
+    ) -> None:
+        """Notes that the run goes on, and where; the fitness that is enough; and what
+        the problem is called and how many inputs and outputs it has, which a
+        configuration may not know."""
         self._write_facts(
             stopped=None,
             error=None,
+            reached=None,
+            directory=str(self.path.absolute()),
             target=finite_or_none(target),
             **({} if problem is None else {"problem": str(problem)}),
+            **({} if sizes is None else {"sizes": list(sizes)}),
         )
 
     def _write_facts(self, **changes: Any) -> None:
@@ -265,9 +325,13 @@ class RunDirectory:
         """Notes what the run is when it starts, and refuses to be another one later.
 
         `settings` are those that results depend on. Both `run.json` and the checkpoint
-        know them; the former can say which one differs.
+        know them; the former can say which one differs. Metrics of another run are
+        refused, too, as they would be cut off and gone on with.
         """
         recorded = self.facts()["settings"]
+        if checkpoint is not None:
+            reached = Reached(checkpoint.generation, checkpoint.metrics, {}, False)
+            check_metrics(self.path, read_metering(self.path, reached))
         if recorded is None and checkpoint is None:
             self._write_facts(settings=dict(settings))
             return
@@ -308,7 +372,8 @@ class RunDirectory:
         if known not in (None, engine):
             _log.warning(
                 "the run in %s was made by engine %s, and goes on with engine %s from "
-                "generation %d on. They round differently: it may come to another end.",
+                "generation %d on. The engines round differently, so the run may end "
+                "differently.",
                 self.path,
                 known,
                 engine,
@@ -317,6 +382,33 @@ class RunDirectory:
             changes = [*self.facts().get("engine_changes", ()), generation]
             self._write_facts(engine_changes=changes)
         self._write_facts(engine=engine)
+
+    def note_versions(self, generation: int) -> None:
+        """Notes that the run goes on with other versions of what computes, and says
+        so: nobody promises that these find the same."""
+        facts = self.facts()
+        changes = list(facts.get("version_changes", ()))
+        known = dict(facts.get("versions") or {})
+        for change in changes:
+            known |= change["after"]
+        now = versions()
+        others = {
+            name: now[name]
+            for name in ("substrax", "jax", "jaxlib")
+            if known.get(name, now[name]) != now[name]
+        }
+        if others:
+            before = {name: known[name] for name in others}
+            _log.warning(
+                "the run in %s was made with %s, and goes on with %s from generation "
+                "%d on. It may come to another end than with one version.",
+                self.path,
+                _listed(before),
+                _listed(others),
+                generation,
+            )
+            change = {"generation": generation, "before": before, "after": others}
+            self._write_facts(version_changes=[*changes, change])
 
     def append_metrics(self, record: dict[str, Any]) -> None:
         """Adds a line, on the disk before this returns."""
@@ -329,7 +421,7 @@ class RunDirectory:
         """Cuts off the generations that the checkpoint does not know; what is left.
 
         Lines that are damaged are left out, which is said: they tell what happened, and
-        nothing depends on them.
+        what the run finds does not depend on them.
         """
         done = 0 if checkpoint is None else checkpoint.generation
         kept = self._metrics.cut(done)
@@ -337,16 +429,11 @@ class RunDirectory:
         if missing:
             _log.warning(
                 "%s is damaged: of %d generations %d are lost (%s). The run goes on "
-                "without them; its results do not depend on them.",
+                "without them and finds the same; times and curves lack them.",
                 self.path / METRICS,
                 done,
                 len(missing),
                 ", ".join(map(str, missing[:5])) + (" ..." if missing[5:] else ""),
-            )
-        elif checkpoint is not None and checkpoint.metrics != self._metrics.digest:
-            _log.warning(
-                "%s is not what this run wrote, or has lost lines before.",
-                self.path / METRICS,
             )
         return kept.records
 
@@ -355,15 +442,28 @@ class RunDirectory:
         if best is None:
             (self.path / BEST).unlink(missing_ok=True)
             (self.path / BEST_ARRAYS).unlink(missing_ok=True)
+            self._best = None
             return
         write_atomically(self.path / BEST_ARRAYS, best_to_safetensors(best))
         write_atomically(self.path / BEST, best_to_json(best))
+        said = {"fitness": best.fitness, "generation": best.generation}
+        self._best = said | digests_of_best(self.path)
+
+    def restore_best(self, best: Best | None, checkpoint: Checkpoint | None) -> None:
+        """Makes the best files anew for a run that goes on. Another engine or another
+        release may write them otherwise: then the checkpoint says so from now on."""
+        self.write_best(best)
+        if checkpoint is not None and checkpoint.best != self._best:
+            amended = checkpoint._replace(best=self._best)
+            _checkpoint.amend(self.path / CHECKPOINTS, amended)
 
     def write_checkpoint(
         self, generation: int, state: Any, settings: Mapping[str, Any]
     ) -> None:
         """Keeps the state after `generation` generations, and the one before."""
-        said = Checkpoint(generation, digest_of(settings), self._metrics.digest)
+        said = Checkpoint(
+            generation, digest_of(settings), self._metrics.digest, self._best
+        )
         _checkpoint.write_checkpoint(self.path / CHECKPOINTS, said, state)
         if not self._has_checkpoint:
             self._write_facts(has_checkpoint=True)
@@ -417,6 +517,19 @@ def check_unused(folder: Path) -> None:
     others = {name for name in others if not is_temporary_of(name, _TEMPORARY_OF)}
     if others:
         raise ValueError(f"{folder} is not empty (it holds {min(others)}); {another}.")
+
+
+def _fixed_values(config_text: str) -> dict[str, Any] | None:
+    """What `run.json` keeps of a configuration; None without one."""
+    try:
+        table = parse_toml(config_text, CONFIG)
+    except ValueError:  # whatever a program of somebody's own has put there
+        return None
+    return config_values(flatten(table), changeable()) if table else None
+
+
+def _listed(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def _has_results(folder: Path) -> bool:

@@ -31,10 +31,7 @@ def surroundings() -> dict[str, Any]:
     """What this process runs with: versions, devices, the machine."""
     device = jax.devices()[0]
     return {
-        "versions": {
-            "python": platform.python_version(),
-            **{name: importlib.metadata.version(name) for name in _PACKAGES},
-        },
+        "versions": versions(),
         "device": {
             "platform": device.platform,
             "kind": device.device_kind,
@@ -45,4 +42,12 @@ def surroundings() -> dict[str, Any]:
             "machine": platform.machine(),
             "cores": num_cores(),
         },
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of Python, and of the packages that compute."""
+    return {
+        "python": platform.python_version(),
+        **{name: importlib.metadata.version(name) for name in _PACKAGES},
     }

@@ -54,9 +54,10 @@ def identity_of_parts(
         flat[f"problem.{name}"] = value
     for name in _WITHOUT_EFFECT:
         flat.pop(name, None)
-    # What it was before there was such a setting.
-    if flat.get("problem.block_size", 0) is None:
-        del flat["problem.block_size"]
+    # What it was before there were such settings.
+    for name in ("problem.block_size", "problem.separator"):
+        if flat.get(name, 0) is None:
+            del flat[name]
     return flat
 
 

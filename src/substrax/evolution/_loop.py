@@ -17,6 +17,7 @@ from jaxtyping import Array, Key
 
 from .._compile_cache import tell_if_rejected, use_cache
 from .._memory import scratch_in
+from .._places import sentence_of
 from .._resources import Resources
 from ..decoders import AbstractDecoder, NetworkCache
 from ..neat import NEAT, Genome, NEATInfo, NEATState, tell_growing
@@ -267,7 +268,7 @@ class _Run:
             except Exception as error:
                 # (Ctrl-C is no `Exception`: it leaves a run as a kill does)
                 with contextlib.suppress(OSError, ValueError):  # the first one matters
-                    directory.write_stop_reason(StopReason.ERROR, _sentence(error))
+                    directory.write_stop_reason(StopReason.ERROR, sentence_of(error))
                 raise
             self.summarise(result, directory)
             return result
@@ -324,19 +325,27 @@ class _Run:
         checkpoint, kept = (None, self.start()) if found is None else found
         standing = kept if isinstance(kept, _Standing) else _Standing(kept)
         generation = int(standing.neat.generation)
+        if checkpoint is not None and self.limits.generations < checkpoint.generation:
+            raise ValueError(
+                f"generations is {self.limits.generations}, but the run in "
+                f"{directory.path} has done {checkpoint.generation} already. Choose at "
+                "least as many."
+            )
         # Until here nothing was written; from here on all agrees.
         directory.claim(self.settings, checkpoint)
         if checkpoint is not None:
             directory.prune_checkpoints(checkpoint.generation)
-        if config_text and config_text != directory.config_text():
+        if config_text:
             directory.write_config(config_text)
         directory.note_code(code_of(self.problem), generation)
         directory.note_engine(self.resources.engine_name, generation)
-        directory.note_start(self.limits.target, self.problem.name)
+        directory.note_versions(generation)
+        sizes = self.problem.num_inputs, self.problem.num_outputs
+        directory.note_start(self.limits.target, self.problem.name, sizes)
         # Metrics and best files are written before the checkpoint of their generation,
         # and may be ahead of it: they are put back to where the state is.
         lines = directory.cut_metrics(checkpoint)
-        directory.write_best(self.best_of(standing))
+        directory.restore_best(self.best_of(standing), checkpoint)
         return standing, history_of(directory.path / METRICS, lines)
 
     def summarise(self, result: Result, directory: RunDirectory) -> None:
@@ -351,7 +360,7 @@ class _Run:
             words = None if network is None else str(describe(network))
             write_summary(directory.path, words, measures)
         except Exception as error:
-            _log.warning("%s has no summary: %s", directory.path, _sentence(error))
+            _log.warning("%s has no summary: %s", directory.path, sentence_of(error))
 
     def problem_after(self, statistics: Statistics | None) -> AbstractProblem:
         """The problem as networks meet it then."""
@@ -515,32 +524,37 @@ class _Run:
                 if directory is not None and is_due:
                     directory.write_checkpoint(number, standing.kept, self.settings)
             reason = agreed(reason)
+        solved_at = _solved_at(state, history, self.limits.target)
         if directory is not None:
-            directory.write_stop_reason(reason)
+            directory.write_end(reason, int(state.generation), solved_at)
         return Result(
             reason=reason,
             best_fitness=None if best is None else best.fitness,
             best_genome=None if best is None else best.genome,
             best_network=None if best is None else best.network,
             generations=int(state.generation),
-            solved_at=_solved_at(history, self.limits.target),
+            solved_at=solved_at,
             state=state,
             history=tuple(history),
             statistics=standing.best_statistics,
         )
 
 
-def _sentence(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 500 else f"{text[:497]}..."
-
-
 def _seconds(history: Sequence[GenerationRecord]) -> float:
     return sum((record.seconds for record in history), 0.0)
 
 
-def _solved_at(history: Sequence[GenerationRecord], target: float) -> int | None:
+def _solved_at(
+    state: NEATState, history: Sequence[GenerationRecord], target: float
+) -> int | None:
+    """The first generation whose best reached the target.
+
+    The state says whether there is one, and the last that was better than all before.
+    An earlier one is in the records, where the target was lowered since then.
+    """
+    if not int(state.generation) or float(state.best_score) < target:
+        return None
     for record in history:
         if record.best_ever is not None and record.best_ever >= target:
-            return record.generation
-    return None
+            return min(record.generation, int(state.last_improved))
+    return int(state.last_improved)

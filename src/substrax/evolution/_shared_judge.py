@@ -13,6 +13,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Key
 
+from .._memory import LEAST_BUDGET
 from .._resources import Resources
 from ..decoders import AbstractDecoder
 from ..neat import NO_LINK, NO_NODE, Genome
@@ -236,12 +237,13 @@ class SharedJudge:
         if not same.all():
             k = int(np.flatnonzero(~same)[0])
             raise ValueError(
-                f"genome {index[k]} has the fitness {before[k]!r} among some networks "
-                f"and {again[k]!r} among others, so the population cannot be shared "
-                f"out. If the fitness of {self._problem.name!r} draws random numbers, "
-                "draw them from the key, the same for every network. If it compares "
-                "networks, set is_separable to False, and leave `executor` out. If it "
-                "differs each time it is asked, and shall, set is_separable to True."
+                f"genome {index[k]} has the fitness {float(before[k])!r} among some "
+                f"networks and {float(again[k])!r} among others, so the population "
+                f"cannot be shared out. If the fitness of {self._problem.name!r} draws "
+                "random numbers, draw them from the key, the same for every network. "
+                "If it compares networks, set is_separable to False, and leave "
+                "`executor` out. If it differs each time it is asked, and shall, set "
+                "is_separable to True."
             )
 
 
@@ -267,7 +269,8 @@ def _for_workers(resources: Resources, crew: AbstractCrew) -> Resources:
     return dataclasses.replace(
         given,
         threads=max(1, resources.num_threads // num),
-        memory_budget=max(1, resources.budget // num),
+        # (less than the least is refused; a block of work takes so much anyway)
+        memory_budget=max(LEAST_BUDGET, resources.budget // num),
     )
 
 

@@ -158,8 +158,8 @@ def resume(
 
     - `directory`: of the run.
     - `problem`: for a run whose problem cannot be found by its name, because it was
-      made in a notebook, for example; with `inputs` and `outputs` if it is a fitness.
-      It has to be the same.
+      made in a notebook, for example. It has to be the same.
+    - `inputs`, `outputs`: as in `evolve`; left out, what the run has recorded.
     - `callbacks`, `progress`: as in `evolve`; trackers go on where they were.
     - `executor`: as in `evolve`; left out, the name that the run was begun with, if it
       was one. `executor="none"` goes on without.
@@ -170,10 +170,10 @@ def resume(
     others = _object(executor)
 
     def prepared() -> tuple[Experiment, RunDirectory]:
-        recorded, place = load_run(directory)
+        own = None
         if problem is not None:
-            own = as_problem(problem, inputs, outputs, recorded.values["run.target"])
-            recorded = dataclasses.replace(recorded, own=own)
+            own = as_problem(problem, inputs, outputs, RunDirectory(directory).facts())
+        recorded, place = load_run(directory, own)
         experiment = recorded.with_settings({**settings, **_by_name(executor)})
         experiment.check_continues(recorded)
         experiment.check(others)

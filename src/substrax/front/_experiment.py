@@ -102,6 +102,7 @@ def _of_problem(
     outputs: int | None,
     target: Any,
     block_size: Any = None,
+    call: str = "evolve",
 ) -> Experiment:
     if isinstance(problem, Experiment):
         made = problem
@@ -109,7 +110,8 @@ def _of_problem(
         made = load_experiment(problem)
         sizes = {"problem.inputs": inputs, "problem.outputs": outputs}
         sizes = {key: value for key, value in sizes.items() if value is not None}
-        return made.with_settings(sizes) if sizes else made
+        if sizes.keys() <= made.values.keys():
+            return made.with_settings(sizes) if sizes else made
     elif isinstance(problem, AbstractProblem):
         made = Experiment.of(problem)
     elif _is_data(problem):
@@ -121,7 +123,7 @@ def _of_problem(
         return Experiment.of(fitness)
     else:
         raise ValueError(
-            f"evolve takes a fitness function, data (X, y), a problem, or the name of "
+            f"{call} takes a fitness function, data (X, y), a problem, or the name of "
             f"an experiment, not {shown(problem)}."
         )
     if inputs is not None or outputs is not None:
@@ -133,10 +135,22 @@ def _of_problem(
 
 
 def as_problem(
-    problem: Any, inputs: int | None, outputs: int | None, target: Any
+    problem: Any, inputs: int | None, outputs: int | None, facts: Mapping[str, Any]
 ) -> AbstractProblem:
-    """The problem that `resume` is given."""
-    experiment = _of_problem(problem, inputs, outputs, target)
+    """The problem that `resume` is given, for a run of which `run.json` says `facts`:
+    what a function does not say itself is as it was."""
+    if _is_fitness(problem):
+        then = facts["settings"] or {}
+        sizes = facts.get("sizes") or (None, None)
+        return _of_fitness(
+            problem,
+            sizes[0] if inputs is None else inputs,
+            sizes[1] if outputs is None else outputs,
+            then.get("problem.target"),
+            then.get("problem.block_size"),
+            "resume(DIR, problem=fitness",
+        )
+    experiment = _of_problem(problem, inputs, outputs, None, call="resume")
     return experiment.problem if experiment.own is None else experiment.own
 
 
@@ -146,11 +160,12 @@ def _of_fitness(
     outputs: int | None,
     target: Any,
     block_size: Any,
+    call: str = "evolve(fitness",
 ) -> FunctionProblem:
     if inputs is None or outputs is None:
         raise ValueError(
             "say how many inputs and outputs the networks for this fitness have: "
-            "evolve(fitness, inputs=3, outputs=1), for example."
+            f"{call}, inputs=3, outputs=1), for example."
         )
     for name, number in (("inputs", inputs), ("outputs", outputs)):
         check_whole(**{name: number})

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._types import counted
 from ..config import Experiment
 from ..evolution import (
     GenerationRecord,
@@ -121,7 +122,7 @@ class Run:
             nodes, links = genome_size(result.best_genome)
             lines += [
                 f"best fitness {result.best_fitness:z.6g}",
-                f"genome: {nodes} nodes, {links} links",
+                f"genome: {counted(nodes, 'node')}, {counted(links, 'link')}",
                 "network: " + str(self.best.describe()).replace("\n", "; "),
             ]
             lines += [

@@ -68,6 +68,7 @@ class SeedRuns:
                 seconds=run.seconds,
                 is_solved=None if run.target is None else run.is_solved,
                 stopped=run.reason.value,
+                solved_at=run.solved_at,
             )
             for run in self.runs
         ]

@@ -116,15 +116,35 @@ def _fields(genome: Any) -> tuple[dict[int, tuple], dict[tuple[int, int], float]
             for key, n in genome.nodes.items()
         }
         links = {
-            (_id(source), _id(target)): _number(c.weight, "a connection's weight")
-            for (source, target), c in genome.connections.items()
-            if c.enabled
+            _ends(key): _number(c.weight, "a connection's weight")
+            for key, c in genome.connections.items()
+            if _is_enabled(key, c.enabled)
         }
     except (AttributeError, TypeError) as error:
         raise ValueError(
             f"This is no genome of neat-python ({brief(error)}). {_MAPPING}"
         ) from error
     return nodes, links
+
+
+def _ends(key: Any) -> tuple[int, int]:
+    """Source and target of a connection of neat-python, whose key they are."""
+    if not isinstance(key, tuple) or len(key) != 2:
+        raise ValueError(
+            f"The connection {shown(key)} is not (source, target). Its key must be two "
+            "ids of nodes."
+        )
+    return _id(key[0]), _id(key[1])
+
+
+def _is_enabled(key: Any, value: Any) -> bool:
+    """A text is none, though Python takes any but the empty one for true."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(
+            f"enabled of the connection {shown(key)} is {shown(value)}. Give True or "
+            "False."
+        )
+    return bool(value)
 
 
 def _id(value: Any) -> int:

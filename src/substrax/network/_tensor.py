@@ -3,7 +3,9 @@
 A network is evaluated by the rows of its matrix: once a node's value is known, it is
 added to the sums of all nodes that it leads to. There is no reduction whose order would
 be the compiler's choice, so that neither the room a network has, nor how many are
-evaluated side by side, changes a bit.
+evaluated side by side, changes a bit. (How many samples there are may: for few of them
+the compiler computes activation functions in another way.) A product would be faster
+for networks with cycles, but its sums change with the room: see docs/accelerators.md.
 """
 
 import equinox as eqx
@@ -12,6 +14,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from .._types import counted
 from ..cppn import Dialect, activation_functions
 
 _NO_RANK = int(np.iinfo(np.int32).max)
@@ -220,7 +223,7 @@ class TensorNetwork(eqx.Module):
     def _cast(self, inputs: Float[Array, "n inputs"]) -> Float[Array, "inputs n"]:
         if inputs.ndim != 2 or inputs.shape[1] != self.num_inputs:
             raise ValueError(
-                f"a network with {self.num_inputs} inputs was given the shape "
-                f"{inputs.shape}; give (samples, {self.num_inputs})."
+                f"a network with {counted(self.num_inputs, 'input')} was given the "
+                f"shape {inputs.shape}; give (samples, {self.num_inputs})."
             )
         return inputs.astype(self.bias.dtype).T

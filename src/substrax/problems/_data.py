@@ -68,6 +68,8 @@ def data_problem(
             f"there are {len(features)} feature_names for {table.shape[1]} columns."
         )
     check_lengths("X", table, "y", answers)
+    if not len(table):
+        raise ValueError("X and y have no rows, so there is nothing to learn from.")
     categories = _categories(table, features)
     rows = _numbers("X", table, categories, features)
     if is_classification is None:
@@ -221,6 +223,22 @@ def _values(name: str, answers: np.ndarray) -> np.ndarray:
     return _numbers(name, values, None, None)
 
 
+class TooManyTextsError(ValueError):
+    """A column of texts that can be no labels; `called` and `found` say which column
+    it is, and what is in it."""
+
+    def __init__(self, called: object, labels: np.ndarray) -> None:
+        self.called = called
+        self.found = (
+            f"{len(labels)} different texts, such as {shown(str(labels[0]))}; a column "
+            f"of labels has at most {_MAX_LABELS}"
+        )
+        super().__init__(
+            f"column {called} of X holds {self.found}. Leave it out, or turn it into "
+            "numbers."
+        )
+
+
 def _categories(
     table: np.ndarray, names: tuple[str, ...] | None
 ) -> tuple[tuple[str, ...], ...] | None:
@@ -245,11 +263,7 @@ def _categories(
             # Sorted: what an input stands for does not depend on the order of rows.
             labels = np.unique(column.astype(str))
             if len(labels) > _MAX_LABELS:
-                raise ValueError(
-                    f"column {called} of X holds {len(labels)} different texts, such "
-                    f"as {shown(str(labels[0]))}; a column of labels has at most "
-                    f"{_MAX_LABELS}. Leave it out, or turn it into numbers."
-                ) from None
+                raise TooManyTextsError(called, labels) from None
             found.append(tuple(labels.tolist()))
     return tuple(found) if any(found) else None
 

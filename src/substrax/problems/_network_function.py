@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int, UInt32
 
 from .._native import Engine
 from .._resources import Resources
+from .._types import counted
 from ..network import (
     Networks,
     ReadiedNetworks,
@@ -114,8 +115,8 @@ class NativeFunction(eqx.Module):
     def _cast(self, inputs: Float[Array, "n inputs"]) -> Float[Array, "n inputs"]:
         if inputs.ndim != 2 or inputs.shape[1] != self.num_inputs:
             raise ValueError(
-                f"a network with {self.num_inputs} inputs was given the shape "
-                f"{inputs.shape}; give (samples, {self.num_inputs})."
+                f"a network with {counted(self.num_inputs, 'input')} was given the "
+                f"shape {inputs.shape}; give (samples, {self.num_inputs})."
             )
         return inputs.astype(self.dtype)
 

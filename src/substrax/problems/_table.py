@@ -5,13 +5,16 @@ import csv
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
 from .._extra import require_extra
 from .._suggest import suggest
 from .._types import brief, counted, shown
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+"""What may stand between the fields of a CSV file, and what it is called."""
 
 _NOTHING = {"", "na", "n/a", "nan", "null", "none", "."}
 """What stands for a missing value in a CSV file, in any case."""
@@ -46,14 +49,22 @@ def read_table(
     return table
 
 
-def read_columns(path: str | Path) -> dict[str, np.ndarray]:
+def read_columns(
+    path: str | Path, separator: str | None = None
+) -> dict[str, np.ndarray]:
     """All columns of a file by name: 64-bit floats, NaN where a value is missing, or
-    texts where they are not numbers, "" where a value is missing."""
+    texts where they are not numbers, "" where a value is missing.
+
+    `separator` is what stands between the fields of a CSV file; left out, it is told
+    from the first line.
+    """
     path = _checked(path)
     if path.suffix.lower() == ".csv":
-        names, rows = _csv(path, ())
+        names, rows = _csv(path, (), separator)
         columns = list(zip(*rows, strict=True)) or [()] * len(names)
         found = dict(zip(names, columns, strict=True))
+        for name, column in found.items():
+            _check_decimals(path, name, column)
     else:
         table = _parquet(path, ())
         found = {
@@ -63,6 +74,18 @@ def read_columns(path: str | Path) -> dict[str, np.ndarray]:
     if not len(next(iter(found.values()))):
         raise ValueError(f"{path} has a header but no rows.")
     return {name: _numbers_or_texts(path, name, c) for name, c in found.items()}
+
+
+def _check_decimals(path: Path, name: str, column: Collection[str]) -> None:
+    """Refuses numbers with a decimal comma, which would become labels, unasked."""
+    values = {value.strip() for value in column}
+    values = {value for value in values if value.lower() not in _NOTHING}
+    with_comma = [value for value in values if value.count(",") == 1]
+    if with_comma and all(_is_number(v.replace(",", ".")) for v in values):
+        raise ValueError(
+            f"column {shown(name)} of {path} holds numbers with a comma, such as "
+            f"{min(with_comma)}. Write them without, and decimals with a point."
+        )
 
 
 def _numbers_or_texts(path: Path, name: str, column: Collection[Any]) -> np.ndarray:
@@ -102,8 +125,9 @@ def no_column(path: str | Path, name: str, names: list[str]) -> str:
     hint = suggest(name, names)
     listed = ", ".join(brief(name, 60) for name in names[:12])
     listed += ", ..." if len(names) > 12 else ""
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        hint = " (fields of a CSV file must be separated by commas)"
+    if len(names) == 1 and Path(path).suffix.lower() == ".csv":
+        marks = ", ".join(SEPARATORS.values())
+        hint = f" (nothing in its first line separates fields: {marks})"
     elif not hint and any(_is_number(name) for name in names):
         hint = " (the first line of a CSV file must name its columns)"
     return f"{path} has no column {shown(name)}{hint}. It has: {listed}."
@@ -129,10 +153,12 @@ def _read_csv(
     }
 
 
-def _csv(path: Path, wanted: Collection[str]) -> tuple[list[str], list[list[str]]]:
+def _csv(
+    path: Path, wanted: Collection[str], separator: str | None = None
+) -> tuple[list[str], list[list[str]]]:
     """`_csv_rows`, with what may be wrong in words."""
     try:
-        return _csv_rows(path, wanted)
+        return _csv_rows(path, wanted, separator)
     except csv.Error as error:  # a field of 131,072 characters, for example
         raise ValueError(f"{path} cannot be read as CSV: {brief(error)}.") from error
     except UnicodeDecodeError as error:
@@ -142,11 +168,25 @@ def _csv(path: Path, wanted: Collection[str]) -> tuple[list[str], list[list[str]
         ) from error
 
 
-def _csv_rows(path: Path, wanted: Collection[str]) -> tuple[list[str], list[list[str]]]:
+def _separator_of(file: TextIO) -> str:
+    """What separates the names in the first line: commas if there are any, or else
+    what makes the most of them."""
+    num_names = {}
+    for mark in SEPARATORS:
+        file.seek(0)
+        num_names[mark] = len(next(csv.reader(file, delimiter=mark), []))
+    file.seek(0)
+    return "," if num_names[","] > 1 else max(num_names, key=lambda m: num_names[m])
+
+
+def _csv_rows(
+    path: Path, wanted: Collection[str], separator: str | None
+) -> tuple[list[str], list[list[str]]]:
     """The names of columns, and the fields of each row."""
     # Spreadsheets begin a file with a mark, which would be part of the first name.
     with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
+        separator = separator or _separator_of(file)
+        reader = csv.reader(file, delimiter=separator)
         names = [name.strip() for name in next(reader, [])]
         if not names:
             raise ValueError(f"{path} is empty; its first line must name the columns.")
@@ -164,8 +204,9 @@ def _csv_rows(path: Path, wanted: Collection[str]) -> tuple[list[str], list[list
                 raise ValueError(
                     f"line {reader.line_num} of {path} has "
                     f"{counted(len(row), 'field')}, but the header names "
-                    f"{counted(len(names), 'column')}. Name every column in the first "
-                    "line, and quote fields that hold a comma."
+                    f"{counted(len(names), 'column')}, separated by "
+                    f"{SEPARATORS.get(separator, shown(separator))}. Name every column "
+                    "in the first line, and quote fields that hold a separator."
                 )
             rows.append(row)
     return names, rows

@@ -14,10 +14,10 @@ from ..network import Networks
 from ..substrate import Layout
 from ._arrays import ArrayProblem
 from ._base import AbstractProblem, TracedFitness, check_positive
-from ._data import data_problem
+from ._data import TooManyTextsError, data_problem
 from ._held_back import check_test_share
 from ._preparation import Preparation
-from ._table import no_column, read_columns
+from ._table import SEPARATORS, no_column, read_columns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +50,8 @@ class Table(AbstractProblem):
       fifth, or none of fewer than 20 rows. Each label has its share.
     - `split_seed`: other seeds hold back other rows.
     - `samples_per_generation`, `chunk_size`: as in `ArrayProblem`.
+    - `separator`: what stands between the fields of a CSV: one character, or `tab`;
+      left out, a comma, or what separates the names in the first line.
     """
 
     path: str = ""
@@ -61,6 +63,7 @@ class Table(AbstractProblem):
     split_seed: int = 0
     samples_per_generation: int | None = None
     chunk_size: int = 16_384
+    separator: str | None = None
 
     name: ClassVar[str] = "table"
     target: ClassVar[float] = float("inf")
@@ -73,10 +76,20 @@ class Table(AbstractProblem):
                 'say which table: path = "data.csv" (--path data.csv), a CSV or '
                 "Parquet file, and target_column if it is not the last."
             )
+        mark = self._mark
+        if mark is not None and (len(mark) != 1 or mark in '"\r\n'):
+            raise ValueError(
+                f"separator is {shown(self.separator)}; give one character, such as "
+                "';', or tab."
+            )
         check_test_share(self.test_share)
         check_positive("chunk_size", self.chunk_size)
         if self.samples_per_generation is not None:
             check_positive("samples_per_generation", self.samples_per_generation)
+
+    @property
+    def _mark(self) -> str | None:
+        return "\t" if self.separator in ("tab", "\\t") else self.separator
 
     @property
     def data(self) -> ArrayProblem:
@@ -90,7 +103,7 @@ class Table(AbstractProblem):
     @functools.cached_property
     def _read(self) -> tuple[ArrayProblem, int]:
         """The rows that are used, and how many are not."""
-        columns = read_columns(self.path)
+        columns = read_columns(self.path, self._mark)
         answer = self.target_column or list(columns)[-1]
         names = self.feature_columns
         if names is None:
@@ -99,8 +112,13 @@ class Table(AbstractProblem):
             if name not in columns:
                 raise ValueError(no_column(self.path, name, list(columns)))
         if not names:
+            *most, last = SEPARATORS.values()
+            marks = f"{', '.join(most)} and {last} were looked for as separators"
+            if self.separator is not None:
+                marks = f"{shown(self.separator)} should separate fields"
             raise ValueError(
-                f"{self.path} has no column besides {shown(answer)} to learn from."
+                f"{self.path} has no column besides {shown(answer)} to learn from. In "
+                f"a CSV file, {marks}; the setting separator names another character."
             )
         if answer in names:
             raise ValueError(
@@ -115,18 +133,25 @@ class Table(AbstractProblem):
         y = _as_whole(used[answer][kept])
         if self.is_classification and y.dtype.kind == "f":
             y = y.astype(str)
-        data = data_problem(
-            X,
-            y,
-            test_share=self.test_share,
-            split_seed=self.split_seed,
-            is_classification=self.is_classification,
-            feature_names=names,
-            target_names=(answer,),
-            samples_per_generation=self.samples_per_generation,
-            chunk_size=self.chunk_size,
-            name=self.name,
-        )
+        try:
+            data = data_problem(
+                X,
+                y,
+                test_share=self.test_share,
+                split_seed=self.split_seed,
+                is_classification=self.is_classification,
+                feature_names=names,
+                target_names=(answer,),
+                samples_per_generation=self.samples_per_generation,
+                chunk_size=self.chunk_size,
+                name=self.name,
+            )
+        except TooManyTextsError as error:
+            raise ValueError(
+                f"column {error.called} of {self.path} holds {error.found}. Name the "
+                "columns to learn from without it (feature_columns, --feature-columns "
+                "a,b,c), or turn it into numbers."
+            ) from None
         return data, int((~kept).sum())
 
     def _kept(self, columns: dict[str, np.ndarray]) -> np.ndarray:
@@ -150,9 +175,9 @@ class Table(AbstractProblem):
                     f"of them is row {row}"
                 )
                 raise ValueError(
-                    f"{lacking}. Fill it in, leave out such rows (--missing drop), or "
-                    "name the columns to learn from without it (--feature-columns "
-                    "a,b,c)."
+                    f'{lacking}. Fill it in, leave out such rows (missing = "drop", '
+                    "--missing drop), or name the columns to learn from without it "
+                    "(feature_columns, --feature-columns a,b,c)."
                 )
         return np.ones(len(next(iter(columns.values()))), bool)
 

@@ -77,7 +77,7 @@ def _header(run: Run) -> str:
 
 
 def _generations(run: Run) -> str:
-    return counted(len(run.metrics), "generation")
+    return counted(run.generations, "generation")
 
 
 def _decoder_name(run: Run) -> str:
@@ -93,11 +93,13 @@ def _overview(run: Run, description: Description | None, shown: Pictures) -> str
     compiling = f"{run.compile_seconds:.1f} s of it compiling"
     seconds = compiling if run.compile_seconds >= 0.05 else ""
     boxes = [
-        ("Generations", str(len(run.metrics)), run.reason),
+        ("Generations", str(run.generations), run.reason),
         ("Time", f"{run.seconds:.1f} s", seconds),
         ("Seed", str(run.facts.get("seed", "unknown")), ""),
     ]
     parts = []
+    if run.trouble is not None:
+        parts.append(note("Damaged:", f"{run.trouble}."))
     if run.best is None or description is None:
         text = "no evaluation succeeded, so there is no best network to show."
         parts.append(note("Nothing found:", text))
@@ -169,9 +171,9 @@ def _evolution(run: Run, shown: Pictures) -> str:
     population = sum(s["size"] for s in first.get("species_size") or ())
     steady = (run.seconds - run.compile_seconds) / len(run.metrics)
     rows: list[tuple[str, object]] = [
-        ("generations", len(run.metrics)),
+        ("generations", run.generations),
         ("population", population or "unknown"),
-        ("networks evaluated", _evaluated(population * len(run.metrics))),
+        ("networks evaluated", _evaluated(population * run.generations)),
         ("of these from the cache", _known(run, population)),
         ("seconds", f"{run.seconds:.2f}, compiling {run.compile_seconds:.2f}"),
         ("seconds per generation", f"{steady:.3f} without compiling"),
@@ -307,6 +309,8 @@ def _reproduce(run: Run, folder: Path) -> str:
         rows.append(("seed", run.facts.get("seed", "unknown")))
     if "started" in run.facts:
         rows.append(("started", run.facts["started"]))
+    if "engine" in run.facts:
+        rows.append(("engine", run.facts["engine"]))
     rows += [
         ("device", f"{device.get('count', '?')} x {device.get('kind', 'unknown')}"),
         (

@@ -14,7 +14,13 @@ from ..decoders import AbstractDecoder
 from ..evolution import Best, RunDirectory, StopReason, surroundings
 from ..network import Networks, evaluate
 from ..problems import AbstractProblem, Preparation
-from ..runs import METRICS, history_of
+from ..runs import (
+    METRICS,
+    check_metrics,
+    history_of,
+    read_metering,
+    read_reached,
+)
 from ._answers import Answers
 from ._names import named
 from ._subject import EvolvedRun
@@ -32,6 +38,10 @@ class Run:
     """
 
     path: Path | None
+    generations: int
+    """How many were run."""
+    trouble: str | None
+    """What is wrong with the metrics."""
     metrics: list[dict[str, Any]]
     best: Best | None
     facts: dict[str, Any]
@@ -49,7 +59,18 @@ class Run:
     ) -> "Run":
         """Reads a directory; what its configuration does not say may be given."""
         run = RunDirectory(directory)
-        metrics = run.metrics()
+        reached = read_reached(run.path, run.facts())
+        metering = read_metering(run.path, reached)
+        check_metrics(run.path, metering)
+        metrics = metering.lines.records
+        generations = metrics[-1]["generation"] + 1 if metrics else 0
+        if reached is not None:
+            generations = max(generations, reached.generations)
+        if not metrics and generations:
+            raise ValueError(
+                f"{run.path / METRICS} is gone, and the page is made of it. "
+                f"`substrax show {run.path}` says what the run has found."
+            )
         if not metrics:
             raise ValueError(
                 f"the run in {run.path} has not finished a generation yet, so there is "
@@ -70,6 +91,8 @@ class Run:
             decoder = named(decoder, _preparation(problem, best))
         return Run(
             path=run.path,
+            generations=generations,
+            trouble=metering.sentence,
             metrics=metrics,
             best=best,
             facts=run.facts(),
@@ -101,9 +124,15 @@ class Run:
             )
         return Run(
             path=None,
+            generations=result.generations,
+            trouble=None,
             metrics=[record.to_dict() for record in result.history],
             best=best,
-            facts={"seed": run.experiment.run.seed, **surroundings()},
+            facts={
+                "seed": run.experiment.run.seed,
+                "engine": run.experiment.run.resources.engine_name,
+                **surroundings(),
+            },
             stop_reason=result.reason,
             config_text=run.experiment.to_toml(),
             experiment=run.experiment,
@@ -135,6 +164,8 @@ class Run:
     @property
     def target(self) -> float | None:
         """The fitness that was enough, if the run had one."""
+        if "target" in self.facts:  # what it went by, whatever its settings say now
+            return self.facts["target"]
         if self.experiment is not None:
             return self.experiment.target
         target = math.inf if self.problem is None else self.problem.target

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from ..methods import METHODS
-from ..runs import FACTS, METRICS, read_config, read_lines, read_seeds, summary
+from ..runs import FACTS, own_records, read_config, read_seeds, summary
 from ..sweeps import SeedOutcome, read_outcomes
 from ._history import Lines, lines_of
 from ._subject import EvolvedSeeds
@@ -49,7 +49,7 @@ class Seeds:
             method=METHODS[facts["method"]].title,
             target=facts["target"],
             outcomes=read_outcomes(folder),
-            curves=[read_lines(path / METRICS).records for path in places],
+            curves=[own_records(path) for path in places],
             config_text=read_config(first),
         )
 

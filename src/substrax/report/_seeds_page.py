@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..runs import REPORT, seed_folder
-from ..sweeps import cell, seeds_table, sum_up, summary_sentences
+from ..sweeps import cell, seeds_table, sum_up, summary_sentences, troubles
 from ._figures import Picture, Pictures
 from ._html import (
     card,
@@ -14,6 +14,7 @@ from ._html import (
     facts,
     folded,
     named_rows,
+    note,
     page,
     paragraph,
     picture,
@@ -80,7 +81,9 @@ def _boxes(seeds: Seeds) -> str:
         interval = f"{found['rate_low']:.2f} to {found['rate_high']:.2f}"
         share = f"{found['solved']} of {found['finished']}"
         boxes.insert(0, ("Solved", share, f"95 % interval (Wilson) {interval}"))
-    return facts(boxes)
+    text = " ".join(troubles(seeds.outcomes))
+    damage = note("Some metrics are damaged:", text) if text else ""
+    return damage + facts(boxes)
 
 
 def _table(seeds: Seeds) -> str:

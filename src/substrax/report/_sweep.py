@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..runs import METRICS, read_lines
+from ..runs import own_records
 from ..sweeps import ArmOutcome, SweepFolder, read_arms, read_plan
 from ._history import column
 
@@ -46,7 +46,7 @@ class SweepReport:
         folder = SweepFolder.read(path)
         groups: dict[str, list[ArmCurves]] = {}
         for outcome in read_arms(folder):
-            curves = [_curve(run.path / METRICS) for run in outcome.arm.runs]
+            curves = [_curve(run.path) for run in outcome.arm.runs]
             begun = tuple(curve for curve in curves if len(curve))
             groups.setdefault(outcome.arm.problem, []).append(ArmCurves(outcome, begun))
         if not any(arm.curves for arms in groups.values() for arm in arms):
@@ -61,9 +61,9 @@ class SweepReport:
         )
 
 
-def _curve(path: Path) -> np.ndarray:
+def _curve(place: Path) -> np.ndarray:
     """The best fitness so far in each generation; what was known before stays."""
-    lines = read_lines(path).records
+    lines = own_records(place)
     if not lines:
         return np.empty(0)
     row = np.full(int(lines[-1]["generation"]) + 1, np.nan)

@@ -15,6 +15,7 @@ from ..sweeps import (
     failures_of,
     pairs_table,
     sweep_sentences,
+    troubles_of,
 )
 from ._figures import Picture, Pictures
 from ._html import (
@@ -119,6 +120,8 @@ def _notes(report: SweepReport) -> str:
                 "here; curves show them as far as they are.",
             )
         )
+    if lines := troubles_of(arms):
+        parts.append(note("Some metrics are damaged:", " ".join(lines)))
     if failures := failures_of(arms):
         parts.append(note("Some runs failed.", " ".join(failures[:5])))
     return "".join(parts)

@@ -1,5 +1,16 @@
 """What the files of a run say, read without JAX: records, metrics, summaries."""
 
+from ._agreement import CHECKPOINT_NAMES as CHECKPOINT_NAMES
+from ._agreement import Metering as Metering
+from ._agreement import Reached as Reached
+from ._agreement import check_best as check_best
+from ._agreement import check_metrics as check_metrics
+from ._agreement import config_values as config_values
+from ._agreement import digests_of_best as digests_of_best
+from ._agreement import own_records as own_records
+from ._agreement import read_metering as read_metering
+from ._agreement import read_reached as read_reached
+from ._config import read_config as read_config
 from ._diagnosis import diagnose as diagnose
 from ._files import BEST as BEST
 from ._files import BEST_ARRAYS as BEST_ARRAYS
@@ -21,7 +32,6 @@ from ._files import TRACKERS as TRACKERS
 from ._files import VERSION as VERSION
 from ._files import DamagedRunError as DamagedRunError
 from ._files import check_directory as check_directory
-from ._files import read_config as read_config
 from ._files import read_facts as read_facts
 from ._metrics import Metrics as Metrics
 from ._metrics import history_of as history_of

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .._documents import read_text
 from .._files import refuse_links
 from ._seal import unsealed
 
@@ -71,8 +70,9 @@ def check_directory(path: Path) -> None:
         what = "is a file" if is_file else "does not exist"
         what = "holds no run" if path.is_dir() else what
         raise ValueError(
-            f"{path} {what}. Give the directory that `substrax run` named, or "
-            f"start a run with `substrax run EXPERIMENT --out {path}`."
+            f"{path} {what}. Give the directory that `substrax run` named, or start "
+            f"a run there with `substrax run EXPERIMENT --out {path}`, or with "
+            f"substrax.evolve(..., directory={str(path)!r}) in Python."
         )
     names = (*FILES, LOCK, CHECKPOINTS, SCRATCH, REPORT, TENSORBOARD)
     refuse_links(path / name for name in names)
@@ -106,14 +106,3 @@ def _check_facts(facts: dict[str, Any]) -> None:
     for name, kind in _KINDS.items():
         if name not in facts or not isinstance(facts[name], kind):
             raise ValueError(f"it does not say {name}")
-
-
-def read_config(path: str | os.PathLike[str]) -> str:
-    """The configuration of a run; a `ValueError` if it has none."""
-    file = Path(path) / CONFIG
-    if not file.exists():
-        raise ValueError(
-            f"{path} has no {CONFIG}: its run was started from Python, by "
-            "substrax.evolution.evolve(), and can be continued or looked at from there."
-        )
-    return read_text(file)

@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._files import write_atomically
+from .._files import own_copy, write_atomically
 from ._files import DamagedRunError
 from ._record import GenerationRecord
 
@@ -105,6 +105,7 @@ class Metrics:
         """Adds a line, on the disk before this returns."""
         line = to_line(record)
         try:
+            own_copy(self.path)
             with open(self.path, "ab") as file:
                 file.write(line)
                 file.flush()
@@ -123,6 +124,7 @@ class Metrics:
         if kept.damaged:
             write_atomically(self.path, content)
         elif self.path.exists():
+            own_copy(self.path)
             os.truncate(self.path, len(content))
         self._digest = hashlib.sha256(content)
         return kept

@@ -18,19 +18,21 @@ from .._documents import parse_toml
 from .._files import write_atomically
 from .._safetensors import map_safetensors
 from .._types import counted
+from ._agreement import check_best, read_metering, read_reached
+from ._config import read_config
 from ._diagnosis import diagnose
 from ._files import (
     BEST_ARRAYS,
+    CHECKPOINTS,
     CONFIG,
     FACTS,
     METRICS,
     SUMMARY,
     DamagedRunError,
     check_directory,
-    read_config,
     read_facts,
 )
-from ._metrics import history_of, read_lines
+from ._metrics import history_of
 from ._record import StopReason
 from ._seal import sealed, unsealed
 
@@ -103,10 +105,43 @@ def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a run has found, as plain values."""
     place = Path(path)
     check_directory(place)
+    for _ in range(_ATTEMPTS):
+        before = _standing(place)
+        try:
+            found = _summary(place)
+            is_odd = found["metrics_trouble"] is not None
+        except DamagedRunError:
+            # Files that do not agree may have been replaced while they were read.
+            if _standing(place) == before:
+                raise
+            continue
+        if not is_odd or _standing(place) == before:
+            return found
+    return _summary(place)
+
+
+_ATTEMPTS = 3
+
+
+def _standing(place: Path) -> Any:
+    """Another value when the run has gone on."""
+    facts, folder = os.stat(place / FACTS), place / CHECKPOINTS
+    names = sorted(os.listdir(folder)) if folder.is_dir() else []
+    return facts.st_mtime_ns, facts.st_ino, names
+
+
+def _summary(place: Path) -> dict[str, Any]:
+    # In this order: whatever is read later may be ahead of what was read before.
     facts, config = read_facts(place), _read_config(place)
-    lines = read_lines(place / METRICS)
-    metrics, target = lines.records, facts.get("target")
+    reached = read_reached(place, facts)
+    metering = read_metering(place, reached)
+    metrics, target = metering.lines.records, facts.get("target")
     best = _best(place)
+    check_best(place, best, reached, metering)
+    generations = metrics[-1]["generation"] + 1 if metrics else 0
+    if reached is not None:
+        is_final = reached.is_final or generations < reached.generations
+        generations = reached.generations if is_final else generations
     kept = _read_summary(place) or {}
     if best is not None:
         best["is_solved"] = target is not None and best["fitness"] >= target
@@ -120,13 +155,17 @@ def summary(path: str | os.PathLike[str]) -> dict[str, Any]:
         "problem": facts.get("problem") or config["problem"]["name"],
         "method": config["method"]["name"],
         "seed": facts["seed"],
-        "generations": metrics[-1]["generation"] + 1 if metrics else 0,
+        "generations": generations,
         "generations_at_most": config["run"]["generations"],
+        "solved_at": None if reached is None else reached.solved_at,
         "stopped": facts["stopped"],
         "error": facts.get("error"),
-        "damaged_lines": lines.damaged,
+        "damaged_lines": metering.lines.damaged,
+        "metrics_trouble": metering.sentence,
         "code_changes": facts.get("code_changes", []),
+        "engine": facts.get("engine"),
         "engine_changes": facts.get("engine_changes", []),
+        "version_changes": facts.get("version_changes", []),
         "target": target,
         "seconds": round(sum(m["seconds"] for m in metrics), 3),
         "compile_seconds": round(sum(m["compile_seconds"] for m in metrics), 3),
@@ -159,29 +198,47 @@ def _best(place: Path) -> dict[str, Any] | None:
         return None
     try:
         arrays, metadata = map_safetensors(file)
-        facts = json.loads(metadata["substrax"])
-        num_nodes = len(arrays["network.node_bias"])
-        num_inputs, num_outputs = facts["num_inputs"], facts["num_outputs"]
-        num_hidden = num_nodes - num_inputs - num_outputs
-        return {
-            "fitness": facts["fitness"],
-            "generation": facts["generation"],
-            "genome_nodes": len(arrays["genome.node_id"]),
-            "genome_links": len(arrays["genome.link_id"]),
-            "network": ", ".join(
-                [
-                    counted(num_inputs, "input"),
-                    counted(num_hidden, "hidden node"),
-                    counted(num_outputs, "output"),
-                    counted(len(arrays["network.link_source"]), "link"),
-                ]
-            ),
-        }
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        raise DamagedRunError(
-            f"{file} is damaged: {error}. `substrax resume {place}` makes it anew "
-            "from the last checkpoint."
-        ) from error
+    except ValueError as error:
+        raise DamagedRunError(_damaged(file, place, str(error))) from error
+    try:
+        return _facts_of_best(arrays, json.loads(metadata["substrax"]))
+    except _NOT_OURS as error:
+        said = "it does not say what a best network is"
+        raise DamagedRunError(_damaged(file, place, said)) from error
+
+
+_NOT_OURS = (
+    ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError,
+    RecursionError,
+)  # fmt: skip
+"""What reading facts raises that are not what they should be."""
+
+
+def _damaged(file: Path, place: Path, what: str) -> str:
+    return (
+        f"{file} is damaged: {what}. `substrax resume {place}` makes it anew from the "
+        "last checkpoint."
+    )
+
+
+def _facts_of_best(arrays: Mapping[str, Any], facts: Any) -> dict[str, Any]:
+    num_nodes = len(arrays["network.node_bias"])
+    num_inputs, num_outputs = int(facts["num_inputs"]), int(facts["num_outputs"])
+    num_hidden = num_nodes - num_inputs - num_outputs
+    return {
+        "fitness": float(facts["fitness"]),
+        "generation": int(facts["generation"]),
+        "genome_nodes": len(arrays["genome.node_id"]),
+        "genome_links": len(arrays["genome.link_id"]),
+        "network": ", ".join(
+            [
+                counted(num_inputs, "input"),
+                counted(num_hidden, "hidden node"),
+                counted(num_outputs, "output"),
+                counted(len(arrays["network.link_source"]), "link"),
+            ]
+        ),
+    }
 
 
 def summary_lines(facts: Mapping[str, Any]) -> list[str]:
@@ -198,9 +255,10 @@ def summary_lines(facts: Mapping[str, Any]) -> list[str]:
         error = f": {facts['error']}" if facts["error"] else ""
         sentence = StopReason.read(facts["stopped"]).sentence
         lines.append(f"stopped because {sentence}{error}")
-    if facts["damaged_lines"]:
-        numbers = ", ".join(map(str, facts["damaged_lines"][:5]))
-        lines.append(f"metrics.jsonl is damaged in line {numbers}, which is left out")
+    if facts["engine"] is not None:
+        lines.append(f"engine: {facts['engine']}")
+    if facts["metrics_trouble"]:
+        lines.append(facts["metrics_trouble"])
     if facts["code_changes"]:
         numbers = ", ".join(map(str, facts["code_changes"][:5]))
         lines.append(f"the code of the fitness was changed before generation {numbers}")
@@ -209,6 +267,11 @@ def summary_lines(facts: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"the engine was changed before generation {numbers}: since then numbers "
             "are rounded differently"
+        )
+    for change in facts["version_changes"]:
+        lines.append(
+            f"{_versions(change)} before generation {change['generation']}: since then "
+            "numbers may differ from those of one version"
         )
     if facts["num_cached"]:
         lines.append(f"{facts['num_cached']} networks came from the cache")
@@ -227,6 +290,15 @@ def summary_lines(facts: Mapping[str, Any]) -> list[str]:
     lines.append(line)
     for name, value in best["measures"].items():
         lines.append(f"  {name}: {'no number' if value is None else f'{value:z.6g}'}")
-    lines.append(f"genome: {best['genome_nodes']} nodes, {best['genome_links']} links")
+    nodes, links = best["genome_nodes"], best["genome_links"]
+    lines.append(f"genome: {counted(nodes, 'node')}, {counted(links, 'link')}")
     network = best["network"].replace("\n", "; ")
     return [*lines, f"network: {network}", f"directory: {facts['directory']}"]
+
+
+def _versions(change: Mapping[str, Any]) -> str:
+    """`jax 0.8.0 became 0.8.1`, for all that changed."""
+    return ", ".join(
+        f"{name} {change['before'].get(name, '?')} became {version}"
+        for name, version in change["after"].items()
+    )

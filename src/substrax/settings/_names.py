@@ -117,15 +117,16 @@ def key_of(key: str, known: Mapping[str, Setting], names: tuple[str, str, str]) 
     if others:
         raise ValueError(
             f"{last} is a setting of the method{'s' if len(others) > 1 else ''} "
-            f"{' and '.join(map(repr, others))}, but the "
-            f"method here is {names[1]!r}. Leave it out, or add --method {others[-1]}."
+            f"{' and '.join(map(repr, others))}, but the method here is "
+            f"{names[1]!r}. Leave it out, or choose another method: "
+            f"--method {others[-1]}, or method={others[-1]!r} in Python."
         )
     short = {k.rpartition(".")[2] for k in known}
     # ("problem" looks like problem.colour, and cannot be meant by it)
     likely = [k for k in (*known, *short, *ALIASES) if not key.startswith(f"{k}.")]
     raise ValueError(
         f"there is no setting {shown(key)}{suggest(key, likely)}. "
-        "`substrax list EXPERIMENT` shows all settings of an experiment."
+        "The command `substrax list EXPERIMENT` shows all settings of an experiment."
     )
 
 

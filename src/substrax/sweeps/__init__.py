@@ -27,6 +27,7 @@ from ._outcomes import read_arms as read_arms
 from ._outcomes import rows_of as rows_of
 from ._outcomes import summary_of as summary_of
 from ._outcomes import sweep_sentences as sweep_sentences
+from ._outcomes import troubles_of as troubles_of
 from ._parquet import columns_of as columns_of
 from ._parquet import write_parquet as write_parquet
 from ._plan import MOST_RUNS as MOST_RUNS
@@ -40,6 +41,7 @@ from ._seeds import read_outcomes as read_outcomes
 from ._seeds import seeds_table as seeds_table
 from ._seeds import sum_up as sum_up
 from ._seeds import summary_sentences as summary_sentences
+from ._seeds import troubles as troubles
 from ._statistics import Comparison as Comparison
 from ._statistics import Rate as Rate
 from ._statistics import Ratio as Ratio

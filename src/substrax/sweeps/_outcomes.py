@@ -5,9 +5,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .._types import counted
 from ..runs import FACTS, summary
 from ._folder import SweepArm, SweepFolder, SweepRun
-from ._seeds import DAMAGED, SeedOutcome, sum_up
+from ._seeds import DAMAGED, SeedOutcome, sum_up, troubles
 from ._statistics import (
     Comparison,
     fisher,
@@ -49,7 +50,7 @@ class ArmOutcome:
         return [value for value in found if value is not None]
 
     def generations_to_solution(self) -> list[int]:
-        return [run.generations for run in self.solved]
+        return [run.generations_to_solution for run in self.solved]
 
 
 def read_arms(folder: SweepFolder) -> list[ArmOutcome]:
@@ -101,7 +102,18 @@ def arms_table(outcomes: Sequence[ArmOutcome], title: str = "") -> Table:
                 median_text([run.seconds for run in outcome.finished], seconds),
             )
         )
-    return Table.of(title, ARM_COLUMNS, rows)
+    return Table.of(title, ARM_COLUMNS, rows, troubles_of(outcomes))
+
+
+def troubles_of(outcomes: Iterable[ArmOutcome], most: int = 5) -> list[str]:
+    """What is wrong with the metrics of runs, a line each, but no more than some."""
+    lines = [
+        line
+        for outcome in outcomes
+        for line in troubles(outcome.runs, f"{outcome.arm.label}, ")
+    ]
+    rest = len(lines) - most
+    return lines[:most] + ([f"and {counted(rest, 'more run')}."] if rest > 0 else [])
 
 
 def _percent(share: Any) -> str:
@@ -240,6 +252,7 @@ def rows_of(outcomes: Sequence[ArmOutcome]) -> list[dict[str, Any]]:
             "is_finished": run.is_finished,
             "is_solved": run.is_solved,
             "generations": run.generations,
+            "has_all_metrics": run.trouble is None,
             "best_fitness": run.best_fitness,
             "seconds": run.seconds,
             "stopped": run.stopped,

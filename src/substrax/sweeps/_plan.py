@@ -27,6 +27,7 @@ from ..settings import dump_value, flatten
 _KEYS = ("experiment", "seeds", "title", "baseline", "settings", "grid", "rows")
 _ROW_KEYS = ("name", "experiment", "seeds")
 MOST_RUNS = 100_000
+"""Runs of one sweep, and seeds of one run: more than that is most likely a mistake."""
 _LONGEST_LABEL = 120
 
 
@@ -87,6 +88,7 @@ class SweepPlan:
                     f"{'[2, 3]' if name == 'grid' else '3'}`, for example."
                 )
             object.__setattr__(self, name, flatten(table))
+        _check_experiment("experiment", self.experiment)
         for name in ("title", "baseline"):
             value = getattr(self, name)
             if not (isinstance(value, str) or (value is None and name == "baseline")):
@@ -349,6 +351,8 @@ def _grid(table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
                 raise ValueError(f"grid: {key} has {shown(value)} twice.")
         grid[key] = tuple(values)
     _check_settings("grid", grid)
+    for value in grid.get("experiment", ()):
+        _check_experiment("grid: experiment", value)
     return grid
 
 
@@ -369,12 +373,23 @@ def _row(number: int, table: Any) -> Row:
     seeds = table.get("seeds")
     settings = flatten({k: v for k, v in table.items() if k not in _ROW_KEYS})
     _check_settings(where, settings)
+    _check_experiment(f"{where}: experiment", table.get("experiment"))
     return Row(
         name,
         table.get("experiment"),
         settings,
         None if seeds is None else checked_seeds(f"{where}: seeds", seeds),
     )
+
+
+def _check_experiment(where: str, experiment: Any) -> None:
+    """Refuses what no experiment can be in a file; an object has its own check."""
+    if isinstance(experiment, bool | int | float | list | Mapping):
+        raise ValueError(
+            f"{where} is {shown(experiment)}, but must be the name of an experiment, a "
+            'TOML file, or a problem of your own, "my_file.py:fitness". Several of '
+            'them belong below `[grid]`: `experiment = ["xor", "retina"]`.'
+        )
 
 
 def _check_settings(where: str, settings: Mapping[str, Any]) -> None:

@@ -27,6 +27,10 @@ class SeedOutcome:
     stopped: str | None
     """Why it stopped, a value of `StopReason`; None while it goes on, if it was killed,
     or if it has not begun."""
+    solved_at: int | None = None
+    """The first generation whose best reached the target, if it is known."""
+    trouble: str | None = None
+    """What is wrong with its metrics, of which `seconds` is the sum."""
 
     @staticmethod
     def of(facts: Mapping[str, Any]) -> "SeedOutcome":
@@ -40,7 +44,15 @@ class SeedOutcome:
             seconds=float(facts["seconds"]),
             is_solved=None if facts["target"] is None else is_solved,
             stopped=facts["stopped"],
+            solved_at=facts["solved_at"],
+            trouble=facts["metrics_trouble"],
         )
+
+    @property
+    def generations_to_solution(self) -> int:
+        """How many a solved run has needed. It has run more where its target was
+        lowered since."""
+        return self.generations if self.solved_at is None else self.solved_at + 1
 
     @property
     def is_finished(self) -> bool:
@@ -76,30 +88,37 @@ def read_outcomes(folder: str | os.PathLike[str]) -> list[SeedOutcome]:
 def _read(seed: int, path: Path) -> SeedOutcome:
     if not (path / FACTS).is_file():
         return SeedOutcome(seed, 0, None, 0.0, None, None)
-    return SeedOutcome.of(summary(path))
+    try:
+        return SeedOutcome.of(summary(path))
+    except (ValueError, OSError) as error:
+        # (the others can be told all the same)
+        trouble = str(error).removesuffix(".")
+        return SeedOutcome(seed, 0, None, 0.0, None, DAMAGED, None, trouble)
 
 
 def sum_up(outcomes: Sequence[SeedOutcome]) -> dict[str, int | float]:
     """How many were solved, with Wilson's interval of 95 %, and medians with quartiles.
 
     All of that is about runs that have come to their end. One whose evaluations have
-    all failed has a best fitness of minus infinity; without runs, medians are NaN.
+    all failed has a best fitness of minus infinity; without runs, medians are NaN, and
+    without a target, so is the rate.
     """
     finished = [outcome for outcome in outcomes if outcome.is_finished]
     solved = [outcome for outcome in finished if outcome.is_solved]
     share = rate(len(solved), len(finished))
+    # Without a target there is nothing to be solved, and no share of it.
+    is_told = not finished or any(run.is_solved is not None for run in finished)
+    shares = (share.value, share.low, share.high) if is_told else (math.nan,) * 3
     found: dict[str, int | float] = {
         "runs": len(outcomes),
         "finished": len(finished),
         "solved": len(solved),
-        "rate": share.value,
-        "rate_low": share.low,
-        "rate_high": share.high,
+        **dict(zip(("rate", "rate_low", "rate_high"), shares, strict=True)),
         **_spread("best_fitness", map(_fitness, finished)),
         **_spread("seconds", (outcome.seconds for outcome in finished)),
     }
     if solved:
-        generations = (outcome.generations for outcome in solved)
+        generations = (outcome.generations_to_solution for outcome in solved)
         found |= _spread("generations_if_solved", generations)
     return found
 
@@ -163,4 +182,13 @@ def seeds_table(outcomes: Sequence[SeedOutcome], title: str = "") -> Table:
         for outcome in outcomes
     ]
     columns = ("seed", "result", "generations", "best fitness", "seconds")
-    return Table.of(title, columns, rows)
+    return Table.of(title, columns, rows, troubles(outcomes))
+
+
+def troubles(outcomes: Iterable[SeedOutcome], where: str = "") -> list[str]:
+    """What is wrong with the metrics of runs, a line each."""
+    return [
+        f"{where}seed {outcome.seed}: {outcome.trouble}."
+        for outcome in outcomes
+        if outcome.trouble is not None
+    ]

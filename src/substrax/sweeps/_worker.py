@@ -18,6 +18,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from .._places import sentence_of
+
 STARTED = time.perf_counter()
 """When this process was, by `time.perf_counter`."""
 
@@ -55,21 +57,6 @@ def attempt(
             "error": sentence_of(error),
             "traceback": traceback.format_exc(),
         }
-
-
-def sentence_of(error: Exception) -> str:
-    """An error on one line: ours are sentences, others say what they are, and where."""
-    text = " ".join(str(error).split())
-    if not isinstance(error, ValueError | OSError | ImportError) or not text:
-        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    frames = traceback.extract_tb(error.__traceback__)
-    if frames and not isinstance(error, OSError):
-        last = frames[-1]
-        here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        if not os.path.abspath(last.filename).startswith(here + os.sep):
-            name = os.path.basename(last.filename)
-            text += f" (raised in {last.name}, in {name}, line {last.lineno})"
-    return text if len(text) <= 500 else f"{text[:497]}..."
 
 
 def call(name: str, document: dict[str, Any]) -> dict[str, Any]:

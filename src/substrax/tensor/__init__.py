@@ -6,6 +6,7 @@ Everything here is a pure function of one genome, with arrays of fixed sizes: `v
 
 from ._capacity import Capacity as Capacity
 from ._capacity import Shortage as Shortage
+from ._capacity import num_cells as num_cells
 from ._direct import direct_network as direct_network
 from ._discover import Discoverer as Discoverer
 from ._fixed import FixedWiring as FixedWiring
@@ -14,3 +15,4 @@ from ._population import over_genomes as over_genomes
 from ._population import population_mesh as population_mesh
 from ._reading import Reader as Reader
 from ._traced import Traced as Traced
+from ._wiring import rows_at_once as rows_at_once

@@ -8,6 +8,11 @@ from jaxtyping import Array, Bool, Int
 from .._types import check_counts
 
 
+def num_cells(depth: int) -> int:
+    """Of all levels: more hidden nodes there cannot be."""
+    return sum(4 ** (level + 1) for level in range(depth + 1))
+
+
 class Capacity(NamedTuple):
     """Sizes of the arrays that one genome's network is found in.
 
@@ -22,12 +27,13 @@ class Capacity(NamedTuple):
     @staticmethod
     def eager(depth: int, hidden: int) -> "Capacity":
         """Room for every cell of every level (EMR paper, section 3.1)."""
+        check_counts(depth=depth, hidden=hidden)
         return Capacity(hidden, tuple(4**level for level in range(depth + 1)))
 
     @staticmethod
     def frontier(depth: int, hidden: int, quads: int) -> "Capacity":
         """Room for some quads of each level: those below active cells."""
-        check_counts(hidden=hidden, quads=quads)
+        check_counts(depth=depth, hidden=hidden, quads=quads)
         quads = max(4, quads // 4 * 4)  # the children of some cells
         return Capacity(
             hidden, tuple(min(4**level, quads) for level in range(depth + 1))

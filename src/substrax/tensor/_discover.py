@@ -73,7 +73,10 @@ class Discoverer:
         search = _Search(self, still)
         found = search.run()
         nodes = search.nodes(found)
-        weight, permitted = ask_pairs(reader, nodes.point, self.weight_map)
+        num_hidden = jnp.minimum(found.num_hidden, self.capacity.hidden)
+        weight, permitted = ask_pairs(
+            reader, nodes.point, self.weight_map, self.num_terminals + num_hidden
+        )
         linked, quads = search.linked(
             found, nodes, lax.stop_gradient(weight), permitted
         )
@@ -87,7 +90,7 @@ class Discoverer:
             point=nodes.point,
             rank=nodes.height,
             is_node=alive | is_terminal,
-            num_found=jnp.minimum(found.num_hidden, self.capacity.hidden),
+            num_found=num_hidden,
             num_inputs=self.num_inputs,
             num_outputs=self.num_outputs,
             settings=self.settings,

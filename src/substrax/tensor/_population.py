@@ -28,13 +28,15 @@ def population_mesh(num: int | None = None) -> Mesh:
     if num is not None and not 1 <= num <= len(devices):
         raise ValueError(
             f"devices is {num}, but JAX has {len(devices)} here "
-            f"({devices[0].platform}). Leave it out to use all of them."
+            f"({devices[0].platform}). `--devices none`, or devices=None in Python, "
+            "uses all there are."
         )
     idle = jax.process_count() - len({d.process_index for d in devices[:num]})
     if idle:
         raise ValueError(
             f"devices is {num}, which leaves {idle} of {jax.process_count()} processes "
-            "without a device. Leave it out, or start fewer processes."
+            "without a device. Start fewer processes, or use all devices: "
+            "`--devices none`, or devices=None in Python."
         )
     # Not by jax.make_mesh: whether its axes are explicit depends on JAX's version.
     return Mesh(np.asarray(devices[:num]), (GENOMES,))

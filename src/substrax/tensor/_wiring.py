@@ -1,6 +1,8 @@
 """From nodes at places to a network, within a jit: pairs of nodes as matrices."""
 
+import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from ..cppn import activation_id, reached_from
@@ -13,21 +15,56 @@ Square = Float[Array, "nodes nodes"]
 Mask = Bool[Array, "nodes nodes"]
 
 
+PAIR_ROWS = 64
+"""Sources that are asked about at a time, where there is room for many."""
+
+
+def rows_at_once(num_nodes: int) -> int:
+    """Of the pairs of so many nodes."""
+    return num_nodes if num_nodes <= 2 * PAIR_ROWS else PAIR_ROWS
+
+
 def ask_pairs(
-    reader: Reader, point: Float[Array, "nodes 2"], weight_map: WeightMap
+    reader: Reader,
+    point: Float[Array, "nodes 2"],
+    weight_map: WeightMap,
+    num_used: Int[Array, ""] | None = None,
 ) -> tuple[Square, Mask]:
     """The weight of each pair of nodes, and whether LEO permits it: one query for all.
 
-    By (source, target).
+    By (source, target). If only the first `num_used` nodes are nodes, and there is room
+    for many, the rows of the others are not asked about, and are 0. (All are, where
+    derivatives are wanted: a loop that ends early has none in reverse mode.)
     """
     num = point.shape[0]
-    source = jnp.broadcast_to(point[:, None], (num, num, 2))
-    target = jnp.broadcast_to(point[None], (num, num, 2))
-    outputs = reader.links(source, target)
+    at_once = rows_at_once(num)
+    if num_used is None or at_once == num or reader.is_differentiable:
+        outputs = _ask_rows(reader, point, point)
+    else:
+        num_rows = -(-num // at_once) * at_once
+        sources = jnp.pad(point, ((0, num_rows - num), (0, 0)))
+        shape = jax.eval_shape(lambda x: _ask_rows(reader, x, point), sources)
+
+        def ask(k, outputs):
+            some = lax.dynamic_slice_in_dim(sources, k * at_once, at_once)
+            answers = _ask_rows(reader, some, point)
+            return lax.dynamic_update_slice_in_dim(outputs, answers, k * at_once, 1)
+
+        outputs = jnp.zeros(shape.shape, shape.dtype)
+        outputs = lax.fori_loop(0, -(-num_used // at_once), ask, outputs)[:, :num]
     permitted = jnp.ones((num, num), bool)
     if outputs.shape[0] > 1:
         permitted = outputs[1] > 0
     return weight_of(weight_map, outputs[0]), permitted
+
+
+def _ask_rows(
+    reader: Reader, source: Float[Array, "some 2"], target: Float[Array, "nodes 2"]
+) -> Float[Array, "outputs some nodes"]:
+    shape = (source.shape[0], target.shape[0], 2)
+    return reader.links(
+        jnp.broadcast_to(source[:, None], shape), jnp.broadcast_to(target[None], shape)
+    )
 
 
 def on_paths(linked: Mask, num_inputs: int, num_outputs: int) -> Bool[Array, " nodes"]:
