@@ -260,7 +260,7 @@ def test_data_count_by_their_content(tmp_path, monkeypatch):
         ({"grid": {"threads": [1, 2]}}, "have the same runs"),
         ({"seeds": [1 << 33]}, "no seed"),
         ({"experiment": lambda network: 1.0}, "say how many inputs and outputs"),
-        ({"experiment": 3}, "not 3"),
+        ({"experiment": 3}, "experiment is 3, but must be the name of an experiment"),
     ],
 )
 def test_mistakes_are_said_before_anything_is_written(tmp_path, change, sentence):
