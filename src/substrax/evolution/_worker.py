@@ -84,8 +84,8 @@ class Judgement(NamedTuple):
     num_hidden: Int[np.ndarray, " some"]
     num_links: Int[np.ndarray, " some"]
     num_grown: int
-    seen: Seen | None
-    num_steps: Float[np.ndarray, " some"] | None
+    seen: Seen | None = None
+    num_steps: Float[np.ndarray, " some"] | None = None
 
 
 class _Made(NamedTuple):
