@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from .._extra import import_extra
 from .._suggest import suggest
 from .._types import brief, shown
-from ._jax_world import Dynamics, JaxWorld, robot_dynamics, robot_facts
+from ._jax_world import Dynamics, JaxWorld, as_usual, robot_dynamics, robot_facts
 from ._world import Facts
 
 _STEPS = 1000
@@ -36,7 +36,8 @@ class Brax(JaxWorld):
                 f"It has {', '.join(known)}."
             )
         try:
-            return envs.get_environment(self.env, **self.arguments)
+            with as_usual():
+                return envs.get_environment(self.env, **self.arguments)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"brax cannot make {shown(self.env)}: {brief(error)}."

@@ -97,13 +97,13 @@ class _Live:
 
     def reset(self, seed: int) -> Any:
         key_reset, self._key = jax.random.split(jax.random.key(seed))
-        with _as_usual():
+        with as_usual():
             self._state, seen = self._reset(key_reset)
         return jax.tree.map(np.asarray, seen)
 
     def step(self, action: Any) -> tuple[Any, float, bool]:
         self._key, key = jax.random.split(self._key)
-        with _as_usual():
+        with as_usual():
             self._state, seen, reward, is_over = self._step(key, self._state, action)
         reward = float(np.asarray(reward).reshape(()))
         return jax.tree.map(np.asarray, seen), reward, bool(is_over)
@@ -128,12 +128,12 @@ def _journey(
     num_seen = len(interface.visible)
 
     def reset(keys):
-        with _as_usual():
+        with as_usual():
             states, seen = jax.vmap(dynamics.reset)(keys)
             return jax.tree.map(_strong, states), seen
 
     def advance(keys, states, actions):
-        with _as_usual():
+        with as_usual():
             after, seen, reward, is_over = jax.vmap(dynamics.step)(
                 keys, states, actions
             )
@@ -240,7 +240,7 @@ def _strong(x: Any) -> jax.Array:
 
 
 @contextlib.contextmanager
-def _as_usual() -> Iterator[None]:
+def as_usual() -> Iterator[None]:
     """JAX as environments expect it, however strict the caller is."""
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
@@ -249,7 +249,8 @@ def _as_usual() -> Iterator[None]:
 def robot_facts(env: Any, max_steps: int) -> Facts:
     """Of environments that are made like those of Brax: sizes, and actions between -1
     and 1."""
-    size = env.observation_size
+    with as_usual():
+        size = env.observation_size
     if isinstance(size, Mapping):
         size = size["state"]
     num_seen = int(np.prod(size))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from .._extra import import_extra
 from .._suggest import suggest
 from .._types import brief, shown
-from ._jax_world import Dynamics, JaxWorld, robot_dynamics, robot_facts
+from ._jax_world import Dynamics, JaxWorld, as_usual, robot_dynamics, robot_facts
 from ._world import Facts
 
 
@@ -37,7 +37,10 @@ class Playground(JaxWorld):
         config = registry.get_default_config(self.env)
         overrides = {"impl": "jax"} if "impl" in config else {}
         try:
-            env = registry.load(self.env, config_overrides=overrides | self.arguments)
+            with as_usual():
+                env = registry.load(
+                    self.env, config_overrides=overrides | self.arguments
+                )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"env_args do not fit {self.env} ({brief(error)}); its configuration "
