@@ -19,12 +19,23 @@ from substrax.neat import GenomeData, presets
 from substrax.problems import PROBLEMS
 from substrax.substrate import EMRRule, ESRule
 
+WORLDS = {
+    "gymnasium": ("gymnasium", "CartPole-v1"),
+    "gymnax": ("gymnax", "CartPole-v1"),
+    "brax": ("brax", "inverted_pendulum"),
+    "playground": ("mujoco_playground", "CartpoleBalance"),
+}
 XOR = '[problem]\nname = "xor"\n'
 
 
 def with_data(name, folder):
-    """An experiment by name; the one for tables needs a file."""
+    """An experiment by name; the one for tables needs a file, those of environments
+    need one of them."""
     experiment = load_experiment(name)
+    if name in WORLDS:
+        library, env = WORLDS[name]
+        pytest.importorskip(library)
+        return experiment.with_settings({"env": env})
     if name != "table":
         return experiment
     path = folder / "data.csv"
@@ -44,10 +55,13 @@ def test_builtin_experiments_build_and_survive_toml(name, tmp_path):
     assert again.to_toml() == experiment.to_toml()
 
 
-def test_every_problem_has_an_experiment(tmp_path):
+def test_every_problem_has_an_experiment():
     assert set(builtin_experiments()) >= set(PROBLEMS)
-    for name in PROBLEMS:
-        assert with_data(name, tmp_path).build().problem.name == name
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_experiment_of_a_problem_is_about_it(name, tmp_path):
+    assert with_data(name, tmp_path).build().problem.name == name
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -15,7 +15,7 @@ import pytest
 
 import substrax.runs
 from paper.plan import plan_from_toml
-from substrax.cli import _inspect, _run, _show, _sweep, _verify, main
+from substrax.cli import _inspect, _play, _run, _show, _sweep, _verify, main
 from substrax.config import Experiment, load_experiment
 from substrax.cppn import ACTIVATION_NAMES
 from substrax.decoders import OUTPUTS
@@ -251,6 +251,7 @@ def test_commands_are_understood(where, words, answer, folder, monkeypatch, caps
         (_sweep, "sweep"),
         (_inspect, "report"),
         (_inspect, "export"),
+        (_play, "play"),
         (_show, "show"),
         (_show, "show_if_complete"),
         (_verify, "verify"),

@@ -49,7 +49,7 @@ def attack_command_line(case: Case) -> None:
 
 
 def _furnish(folder: Path, draw: random.Random) -> None:
-    shutil.copytree(_finished_run(), folder / "run")
+    shutil.copytree(_finished_run(has_data=False), folder / "run")
     (folder / "folder").mkdir()
     (folder / "folder" / "mine.txt").write_text("mine\n")
     (folder / "notes.txt").write_text("mine\n")

@@ -121,6 +121,17 @@ def _parser() -> tuple[Parser, dict[str, bool]]:
     show.add_argument("--json", action="store_true", help="print one JSON object")
     report = add("report", "write a page with figures about a run")
     report.add_argument("directory", metavar="DIR", help=_DIRECTORY)
+    play = add(
+        "play",
+        "watch the best network of a run in its environment",
+        description="Lets the best network play an episode in a window, or writes it "
+        "to a file, with the network beside the environment.",
+    )
+    play.add_argument("directory", metavar="DIR", help="of a run")
+    play.add_argument(
+        "--out", metavar="FILE", help="a .gif or .mp4 instead of a window"
+    )
+    play.add_argument("--episode", type=int, default=0, metavar="N", help="which one")
     export = add("export", "write the best network of a run in another format")
     export.add_argument("directory", metavar="DIR", help="of a run")
     export.add_argument(
@@ -291,6 +302,12 @@ def _dispatch(words: Sequence[str]) -> int:
         from ._verify import verify
 
         return verify(arguments)
+    if command == "play":
+        if arguments.out is not None:
+            require_extra("matplotlib", "report")
+        from ._play import play
+
+        return play(arguments)
     from . import _inspect
 
     return getattr(_inspect, command)(arguments)

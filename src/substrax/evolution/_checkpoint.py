@@ -49,7 +49,9 @@ def state_from_arrays(like: State, arrays: dict[str, np.ndarray]) -> State:
                 f"{name} is {array.dtype} of rank {array.ndim}, not {leaf.dtype} of "
                 f"rank {leaf.ndim}"
             )
-        values.append(jax.numpy.asarray(array))
+        # What is NumPy's stays so: JAX would make 32 bits of 64.
+        is_host = isinstance(leaf, np.ndarray)
+        values.append(array if is_host else jax.numpy.asarray(array))
     return jax.tree_util.tree_unflatten(structure, values)
 
 

@@ -26,6 +26,7 @@ from ..neat import Genome
 from ..network import Networks, TensorNetwork
 from ..problems import AbstractProblem, TracedFitness, checked_fitness
 from ..tensor import population_mesh
+from ..worlds import Seen
 
 
 class Judged(NamedTuple):
@@ -40,6 +41,10 @@ class Judged(NamedTuple):
     """Genomes that needed more room on the device than there was at first."""
     num_on_host: int = 0
     """Genomes that the device had no room for, so that the native engine had them."""
+    seen: Seen | None = None
+    """What networks have seen, for problems that keep statistics of it."""
+    num_steps: Float[np.ndarray, " population"] | None = None
+    """Of environments, if there are any."""
 
 
 def judge(
@@ -56,14 +61,16 @@ def judge(
         return _judge_on_device(decoder, problem, traced, genomes, key, resources)
     decoded = cache.decode_counted(decoder, genomes, resources)
     networks = decoded.networks
-    fitness = problem.fitness(networks, key=key, resources=resources)
+    evaluation = problem.evaluate(networks, key=key, resources=resources)
     return Judged(
-        checked_fitness(fitness, len(networks)),
+        checked_fitness(evaluation.fitness, len(networks)),
         networks.num_hidden,
         networks.num_links,
         networks,
         num_grown=int(decoded.is_grown.sum()),
         num_on_host=int(decoded.is_on_host.sum()),
+        seen=evaluation.seen,
+        num_steps=evaluation.num_steps,
     )
 
 
@@ -82,6 +89,7 @@ def _judge_on_device(
         genomes,
         resources,
         words,
+        traced.arguments,
         mesh=population_mesh(resources.devices),
         # (some are judged apart from the others, then)
         may_leave=resources.reserve is not None and problem.is_separable is not False,
@@ -90,8 +98,13 @@ def _judge_on_device(
     if found.parts:
         outcomes, num_hidden, num_links = found.joined()
         wide = jax.tree.map(lambda x: x.astype(np.float64), outcomes)
-        fitness = checked_fitness(traced.fitness(wide), len(num_hidden))
-        judged = Judged(fitness, num_hidden, num_links, None, len(found.grown))
+        evaluation = traced.evaluated(wide)
+        fitness = checked_fitness(evaluation.fitness, len(num_hidden))
+        judged = Judged(
+            *(fitness, num_hidden, num_links, None, len(found.grown)),
+            seen=evaluation.seen,
+            num_steps=evaluation.num_steps,
+        )
     if not found.left.size:
         assert judged is not None
         return judged
@@ -107,20 +120,24 @@ def _together(found: OnDevice, judged: Judged | None, others: Judged) -> Judged:
         return others
     here = np.sort(np.concatenate(found.numbers))
     order = np.argsort(np.concatenate([here, found.left]))
-    both = [(j.fitness, j.num_hidden, j.num_links) for j in (judged, others)]
-    fitness, num_hidden, num_links = (
-        np.concatenate(pair)[order] for pair in zip(*both, strict=True)
+    both = [
+        (j.fitness, j.num_hidden, j.num_links, j.seen, j.num_steps)
+        for j in (judged, others)
+    ]
+    fitness, num_hidden, num_links, seen, num_steps = jax.tree.map(
+        lambda *pair: np.concatenate(pair)[order], *both
     )
     counts = judged.num_grown, others.num_on_host
-    return Judged(fitness, num_hidden, num_links, None, *counts)
+    return Judged(fitness, num_hidden, num_links, None, *counts, seen, num_steps)
 
 
 @functools.lru_cache(maxsize=32)
 def _observing(outcome: Callable[..., Any]) -> Callable[..., Any]:
     """The same object for the same function, so that it is compiled once."""
 
-    def observe(network: TensorNetwork, words: Array) -> Any:
+    def observe(network: TensorNetwork, words: Array, arguments: Any) -> Any:
         key = jax.random.wrap_key_data(words)
-        return outcome(network, key), network.num_hidden, network.num_links
+        asked = (key, *arguments) if arguments else key
+        return outcome(network, asked), network.num_hidden, network.num_links
 
     return observe

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,7 @@ from ..runs import (
     history_of,
     write_summary,
 )
+from ..worlds import Statistics
 from ._best import Best
 from ._callbacks import Callback, Watch, check_callbacks, watching
 from ._checks import check_fits, check_limits, check_memory, check_timeout
@@ -186,8 +187,8 @@ def evolve(
     ) as run.shared_judge:
         if directory is None:
             # (the first of several processes may have a directory, and trouble with it)
-            state = from_first(together(run.start))
-            return run.watched(state, [], None, checkpoint_every)
+            standing = from_first(together(run.start))
+            return run.watched(standing, [], None, checkpoint_every)
         return run.saved(directory, checkpoint_every)
 
 
@@ -212,6 +213,21 @@ def _next_state(
 
 _init = Compiled(_first_state)
 _tell = Compiled(_next_state, like=lambda _, state, *__: (state, NEATInfo.empty()))
+
+
+class _Standing(NamedTuple):
+    """Where a run stands between two generations."""
+
+    neat: NEATState
+    statistics: Statistics | None = None
+    """Of what networks have seen so far, if the problem keeps any."""
+    best_statistics: Statistics | None = None
+    """The same when the best network was evaluated."""
+
+    @property
+    def kept(self) -> "NEATState | _Standing":
+        """What a checkpoint holds."""
+        return self.neat if self.statistics is None else self
 
 
 class _Run:
@@ -245,10 +261,10 @@ class _Run:
     ) -> Result:
         """Runs on from where a directory stands, which is made if it is a path."""
         with contextlib.ExitStack() as stack:
-            directory, state, history = together(lambda: self.opened(place, stack))
-            state = from_first(state)
+            directory, standing, history = together(lambda: self.opened(place, stack))
+            standing = from_first(standing)
             try:
-                result = self.watched(state, history, directory, checkpoint_every)
+                result = self.watched(standing, history, directory, checkpoint_every)
             except Exception as error:
                 # (Ctrl-C is no `Exception`: it leaves a run as a kill does)
                 with contextlib.suppress(OSError, ValueError):  # the first one matters
@@ -261,7 +277,7 @@ class _Run:
         self,
         place: RunDirectory | str | os.PathLike[str],
         stack: contextlib.ExitStack,
-    ) -> tuple[RunDirectory, NEATState, list[GenerationRecord]]:
+    ) -> tuple[RunDirectory, _Standing, list[GenerationRecord]]:
         """A directory, locked until the stack is left, and where its run stands."""
         directory = place
         if not isinstance(directory, RunDirectory):
@@ -284,13 +300,20 @@ class _Run:
     ) -> tuple[NEATState, NEATInfo]:
         return _tell(self.teller, state, fitness, key)
 
-    def start(self) -> NEATState:
+    def start(self) -> _Standing:
         """The first population."""
-        return _init(self.algorithm, self.key_init)
+        statistics = self.problem.first_statistics()
+        return _Standing(_init(self.algorithm, self.key_init), statistics, statistics)
+
+    def shapes(self) -> "NEATState | _Standing":
+        """What a checkpoint looks like; nothing is compiled for that."""
+        statistics = self.problem.first_statistics()
+        neat = jax.eval_shape(_first_state, self.algorithm, self.key_init)
+        return _Standing(neat, statistics, statistics).kept
 
     def restore(
         self, directory: RunDirectory, config_text: str
-    ) -> tuple[NEATState, list[GenerationRecord]]:
+    ) -> tuple[_Standing, list[GenerationRecord]]:
         """Where the run in this directory stands; its files are made to agree."""
         recorded = directory.facts()["seed"]
         if recorded != self.seed:
@@ -298,11 +321,10 @@ class _Run:
                 f"the run in {directory.path} has seed {recorded}, not {self.seed}. "
                 "Continue it with its own seed, or start another run."
             )
-        # Shapes are enough to read one, and nothing is compiled for them.
-        found = directory.read_checkpoint(
-            lambda: jax.eval_shape(_first_state, self.algorithm, self.key_init)
-        )
-        checkpoint, state = (None, self.start()) if found is None else found
+        found = directory.read_checkpoint(self.shapes)
+        checkpoint, kept = (None, self.start()) if found is None else found
+        standing = kept if isinstance(kept, _Standing) else _Standing(kept)
+        generation = int(standing.neat.generation)
         if checkpoint is not None and self.limits.generations < checkpoint.generation:
             raise ValueError(
                 f"generations is {self.limits.generations}, but the run in "
@@ -315,16 +337,16 @@ class _Run:
             directory.prune_checkpoints(checkpoint.generation)
         if config_text:
             directory.write_config(config_text)
-        directory.note_code(code_of(self.problem), int(state.generation))
-        directory.note_engine(self.resources.engine_name, int(state.generation))
-        directory.note_versions(int(state.generation))
+        directory.note_code(code_of(self.problem), generation)
+        directory.note_engine(self.resources.engine_name, generation)
+        directory.note_versions(generation)
         sizes = self.problem.num_inputs, self.problem.num_outputs
         directory.note_start(self.limits.target, self.problem.name, sizes)
         # Metrics and best files are written before the checkpoint of their generation,
         # and may be ahead of it: they are put back to where the state is.
         lines = directory.cut_metrics(checkpoint)
-        directory.restore_best(self.best_of(state), checkpoint)
-        return state, history_of(directory.path / METRICS, lines)
+        directory.restore_best(self.best_of(standing), checkpoint)
+        return standing, history_of(directory.path / METRICS, lines)
 
     def summarise(self, result: Result, directory: RunDirectory) -> None:
         """Keeps what is told about a run, so that nothing is computed to show it.
@@ -334,14 +356,19 @@ class _Run:
         network, measures = result.best_network, {}
         try:
             if network is not None:
-                measures = self.problem.measures(network)
+                measures = self.problem_after(result.statistics).measures(network)
             words = None if network is None else str(describe(network))
             write_summary(directory.path, words, measures)
         except Exception as error:
             _log.warning("%s has no summary: %s", directory.path, sentence_of(error))
 
-    def best_of(self, state: NEATState) -> Best | None:
-        """The best genome of a state with its network."""
+    def problem_after(self, statistics: Statistics | None) -> AbstractProblem:
+        """The problem as networks meet it then."""
+        return self.problem if statistics is None else self.problem.after(statistics)
+
+    def best_of(self, standing: _Standing) -> Best | None:
+        """The best genome so far with its network."""
+        state = standing.neat
         if not np.isfinite(state.best_score):
             return None
         genome = jax.tree.map(jnp.asarray, state.best_genome)
@@ -352,7 +379,7 @@ class _Run:
             generation=int(state.last_improved),
             genome=genome,
             network=network,
-            preparation=self.problem.preparation,
+            preparation=self.problem_after(standing.best_statistics).preparation,
             problem=self.problem.name,
         )
 
@@ -373,9 +400,11 @@ class _Run:
         )
 
     def generation(
-        self, state: NEATState, best: Best | None, about: RunInfo
-    ) -> Generation:
-        """One generation; `best` is the best before it."""
+        self, standing: _Standing, best: Best | None, about: RunInfo
+    ) -> tuple[Generation, _Standing]:
+        """One generation, and where the run stands then; `best` is the best before."""
+        state, statistics, best_statistics = standing
+        problem = self.problem_after(statistics)
         began, compiled = time.perf_counter(), compile_seconds()
         number = int(state.generation)
         # By its number, so that a run which goes on needs no key from before.
@@ -383,7 +412,7 @@ class _Run:
         key_fitness, key_tell = jax.random.split(key)
         num_hits = self.cache.num_hits
         genomes = self.algorithm.ask(state)
-        judged = self.judge(genomes, key_fitness)
+        judged = self.judge(problem, genomes, key_fitness, statistics)
         fitness = judged.fitness
         next_state, info = tell_growing(
             self.algorithm,
@@ -408,18 +437,28 @@ class _Run:
                 record.generation,
                 next_state.best_genome,
                 self.network_of(genomes, judged, int(info.best_index)),
-                self.problem.preparation,
-                self.problem.name,
+                problem.preparation,
+                problem.name,
             )
+            best_statistics = statistics
+        if statistics is not None and judged.seen is not None:
+            statistics = statistics.joined(judged.seen)
         fitness.flags.writeable = False  # callbacks are to look, not to touch
         held = HeldNetworks(judged.networks, self.decoder, genomes, self.own_resources)
-        return Generation(about, record, state, next_state, info, fitness, best, held)
+        done = Generation(about, record, state, next_state, info, fitness, best, held)
+        return done, _Standing(next_state, statistics, best_statistics)
 
-    def judge(self, genomes: Genome, key: Key[Array, ""]) -> Judged:
+    def judge(
+        self,
+        problem: AbstractProblem,
+        genomes: Genome,
+        key: Key[Array, ""],
+        statistics: Statistics | None,
+    ) -> Judged:
         """Here, or by whoever it is shared out to."""
         if self.shared_judge is not None:
-            return self.shared_judge.judge(genomes, key)
-        parts = self.decoder, self.problem
+            return self.shared_judge.judge(genomes, key, statistics)
+        parts = self.decoder, problem
         return judge(*parts, genomes, key, self.cache, self.resources)
 
     def network_of(self, genomes: Genome, judged: Judged, index: int) -> Networks:
@@ -431,7 +470,7 @@ class _Run:
 
     def watched(
         self,
-        state: NEATState,
+        standing: _Standing,
         history: list[GenerationRecord],
         directory: RunDirectory | None,
         checkpoint_every: int,
@@ -440,7 +479,9 @@ class _Run:
         about = self.about(history, directory)
         with watching(self.callbacks, about) as watch:
             try:
-                watch.result = self.go(state, history, about, watch, checkpoint_every)
+                watch.result = self.go(
+                    standing, history, about, watch, checkpoint_every
+                )
             except Exception as error:
                 if "RESOURCE_EXHAUSTED" in str(error):  # as XLA has it
                     raise MemoryError(_NO_MEMORY) from error
@@ -449,7 +490,7 @@ class _Run:
 
     def go(
         self,
-        state: NEATState,
+        standing: _Standing,
         history: list[GenerationRecord],
         about: RunInfo,
         watch: Watch,
@@ -457,11 +498,11 @@ class _Run:
     ) -> Result:
         """Runs on from a state until there is a reason to stop."""
         directory = about.run_directory
-        best = self.best_of(state)
+        best, state = self.best_of(standing), standing.neat
         reason = agreed(self.limits.reason(state, history))
         while reason is None:
-            generation = self.generation(state, best, about)
-            state, best = generation.next_state, generation.best
+            generation, standing = self.generation(standing, best, about)
+            state, best = standing.neat, generation.best
             history.append(generation.record)
             tell_if_rejected()
             with telling_failure():
@@ -481,7 +522,7 @@ class _Run:
                 number = int(state.generation)
                 is_due = reason is not None or number % checkpoint_every == 0
                 if directory is not None and is_due:
-                    directory.write_checkpoint(number, state, self.settings)
+                    directory.write_checkpoint(number, standing.kept, self.settings)
             reason = agreed(reason)
         solved_at = _solved_at(state, history, self.limits.target)
         if directory is not None:
@@ -495,6 +536,7 @@ class _Run:
             solved_at=solved_at,
             state=state,
             history=tuple(history),
+            statistics=standing.best_statistics,
         )
 
 

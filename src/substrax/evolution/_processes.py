@@ -134,10 +134,10 @@ def from_first(tree: T) -> T:
         sent = np.zeros(sum(num_bytes), np.uint8)
     received = np.asarray(multihost_utils.broadcast_one_to_all(sent)).tobytes()
     begin, result = 0, []
-    for array, shape, num in zip(arrays, shapes, num_bytes, strict=True):
+    for leaf, array, shape, num in zip(leaves, arrays, shapes, num_bytes, strict=True):
         part = received[begin : begin + num]
         new = np.frombuffer(part, array.dtype).reshape(shape)
-        result.append(jax.device_put(new))
+        result.append(new if isinstance(leaf, np.ndarray) else jax.device_put(new))
         begin += num
     return jax.tree.unflatten(structure, result)
 

@@ -7,6 +7,7 @@ import numpy as np
 from ..neat import Genome, NEATInfo, NEATState
 from ..network import Networks
 from ..runs import GenerationRecord, StopReason, finite_or_none
+from ..worlds import Statistics
 from ._judge import Judged
 
 
@@ -28,6 +29,9 @@ class Result:
     solved_at: int | None
     state: NEATState
     history: tuple[GenerationRecord, ...]
+    statistics: Statistics | None = None
+    """Of what networks had seen when the best was evaluated, if the problem keeps
+    any."""
 
     @property
     def is_solved(self) -> bool:
@@ -87,6 +91,7 @@ def make_record(
         num_unlinked=int((num_links == 0).sum()),
         fitness_spread=_spread(fitness),
         num_grown=judged.num_grown,
+        num_steps=0 if judged.num_steps is None else int(judged.num_steps.sum()),
     )
 
 

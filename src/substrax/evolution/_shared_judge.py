@@ -27,6 +27,7 @@ from ..workers import (
     check_executor,
     open_crew,
 )
+from ..worlds import Statistics
 from ._identity import code_of, identity_of_parts
 from ._judge import Judged
 from ._processes import are_several
@@ -138,7 +139,12 @@ class SharedJudge:
         self.num_redone = 0
         """Slices that were lost and done again, so far."""
 
-    def judge(self, genomes: Genome, key: Key[Array, ""]) -> Judged:
+    def judge(
+        self,
+        genomes: Genome,
+        key: Key[Array, ""],
+        statistics: Statistics | None = None,
+    ) -> Judged:
         """What `judge` says, to the bit."""
         genomes = jax.tree.map(np.asarray, genomes)
         total = len(genomes.node_id)
@@ -147,7 +153,8 @@ class SharedJudge:
 
         def ask(span: Span, is_full: bool) -> tuple[Any, tuple]:
             some = jax.tree.map(lambda x: x[span.begin : span.stop], genomes)
-            return self._call(Slice(self._trimmed(some), words, kind), is_full)
+            asked = Slice(self._trimmed(some), words, kind, statistics)
+            return self._call(asked, is_full)
 
         share = self._share(ask)
         self._tell_of_blocks(total, share.step)
@@ -155,7 +162,7 @@ class SharedJudge:
         self.num_redone += share.num_redone
         judged = _joined(parts, total)
         if not self._is_checked:
-            self._check(judged, genomes, words, kind)
+            self._check(judged, genomes, words, kind, statistics)
             self._is_checked = True
         return judged
 
@@ -206,7 +213,12 @@ class SharedJudge:
         return jax.tree.unflatten(structure, trimmed)
 
     def _check(
-        self, judged: Judged, genomes: Genome, words: np.ndarray, kind: str
+        self,
+        judged: Judged,
+        genomes: Genome,
+        words: np.ndarray,
+        kind: str,
+        statistics: Statistics | None,
     ) -> None:
         """Whether a fitness depends on neighbours: some genomes, in other company."""
         total = len(judged.fitness)
@@ -215,7 +227,8 @@ class SharedJudge:
         def ask(span: Span, is_full: bool) -> tuple[Any, tuple]:
             which = index[span.begin : span.stop]
             some = jax.tree.map(lambda x: x[which], genomes)
-            return self._call(Slice(self._trimmed(some), words, kind), is_full)
+            asked = Slice(self._trimmed(some), words, kind, statistics)
+            return self._call(asked, is_full)
 
         whole = Share(self._crew, ask, sizes=_Whole(), timeout=self._timeout)
         again = _joined(whole.run(len(index)), len(index)).fitness
@@ -265,10 +278,19 @@ def _joined(parts: list[tuple[Span, Judgement]], total: int) -> Judged:
     """The spans in their order; where two overlap they agree."""
     fitness = np.zeros(total)
     num_hidden, num_links = np.zeros((2, total), np.int64)
-    num_grown = 0
+    num_grown, more = 0, None
     for span, part in parts:
         place = slice(span.begin, span.stop)
+        some = part.seen, part.num_steps
+        if more is None:
+            more = jax.tree.map(lambda x: np.zeros((total, *x.shape[1:])), some)
+        for whole, own in zip(*map(jax.tree.leaves, (more, some)), strict=True):
+            whole[place] = own
         fitness[place] = part.fitness
         num_hidden[place], num_links[place] = part.num_hidden, part.num_links
         num_grown += part.num_grown
-    return Judged(fitness, num_hidden, num_links, None, num_grown)
+    return Judged(
+        *(fitness, num_hidden, num_links, None, num_grown),
+        seen=None if more is None else more[0],
+        num_steps=None if more is None else more[1],
+    )

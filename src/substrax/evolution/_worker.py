@@ -26,6 +26,7 @@ from ..decoders import AbstractDecoder, NetworkCache
 from ..neat import Genome
 from ..problems import AbstractProblem
 from ..workers import Answer, WorkersError, this_place
+from ..worlds import Seen, Statistics
 from ._identity import code_of, difference, identity_of_parts
 from ._judge import judge
 
@@ -72,6 +73,8 @@ class Slice(NamedTuple):
     """Whose arrays are NumPy's."""
     key_words: np.ndarray
     key_kind: str
+    statistics: Statistics | None = None
+    """What the problem has to know of the generations before."""
 
 
 class Judgement(NamedTuple):
@@ -81,6 +84,8 @@ class Judgement(NamedTuple):
     num_hidden: Int[np.ndarray, " some"]
     num_links: Int[np.ndarray, " some"]
     num_grown: int
+    seen: Seen | None = None
+    num_steps: Float[np.ndarray, " some"] | None = None
 
 
 class _Made(NamedTuple):
@@ -161,14 +166,21 @@ class _RefusalError(Exception):
 
 
 def _judged(made: _Made, some: Slice) -> Judgement:
-    source = made.source
+    source, problem = made.source, made.problem
+    if some.statistics is not None:
+        problem = problem.after(some.statistics)
     with _jax_settings(source.jax_settings):
         key = jax.random.wrap_key_data(jnp.asarray(some.key_words), impl=some.key_kind)
         judged = judge(
-            made.decoder, made.problem, some.genomes, key, _NO_CACHE, source.resources
+            made.decoder, problem, some.genomes, key, _NO_CACHE, source.resources
         )
     return Judgement(
-        judged.fitness, judged.num_hidden, judged.num_links, judged.num_grown
+        judged.fitness,
+        judged.num_hidden,
+        judged.num_links,
+        judged.num_grown,
+        judged.seen,
+        judged.num_steps,
     )
 
 

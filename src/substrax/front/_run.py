@@ -18,6 +18,7 @@ from ..evolution import (
 )
 from ..models import Model
 from ..neat import Genome
+from ..problems import AbstractProblem
 from ._notebook import beside_figures
 
 if TYPE_CHECKING:
@@ -40,13 +41,23 @@ class Run:
         self.experiment, self.result, self.directory = experiment, result, directory
         self._report_folder: Path | None = None
 
+    @property
+    def problem(self) -> AbstractProblem:
+        """The problem as the best network met it."""
+        return self._problem
+
+    @functools.cached_property
+    def _problem(self) -> AbstractProblem:
+        problem, statistics = self.experiment.problem, self.result.statistics
+        return problem if statistics is None else problem.after(statistics)
+
     @functools.cached_property
     def best(self) -> Model:
         """The best network of all generations."""
         return Model(
             self.result.found()[1],
-            self.experiment.problem.preparation,
-            name=self.experiment.problem.name,
+            self.problem.preparation,
+            name=self.problem.name,
             fitness=self.result.best_fitness,
         )
 
@@ -94,7 +105,11 @@ class Run:
 
     def measures(self) -> dict[str, float]:
         """What the problem says about the best network, besides its fitness."""
-        return self.experiment.problem.measures(self.best.network)
+        return dict(self._measures)
+
+    @functools.cached_property
+    def _measures(self) -> dict[str, float]:
+        return self.problem.measures(self.best.network)
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())

@@ -7,3 +7,5 @@ from ._file import network_facts as network_facts
 from ._file import network_from as network_from
 from ._file import read_facts as read_facts
 from ._model import Model as Model
+from ._policy import Policy as Policy
+from ._policy import PolicyState as PolicyState

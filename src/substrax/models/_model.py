@@ -24,6 +24,7 @@ from ..network import (
 from ..problems import Label, Preparation
 from ..runs import BEST_ARRAYS, FACTS
 from ._file import INCOMPLETE, network_from, read_facts, write_model
+from ._policy import Policy
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -139,6 +140,17 @@ class Model:
         rows = self.preparation.inputs(jnp.asarray(inputs, self.network.dtype))
         state, outputs = self._function.step(state, rows)
         return state, self.preparation.outputs(outputs)
+
+    @functools.cached_property
+    def policy(self) -> Policy:
+        """What it does in the environment that it was evolved for."""
+        if self.preparation.interface is None:
+            raise ValueError(
+                "this model does not know its environment: it was not evolved for one "
+                "of gymnasium, gymnax, brax or playground. Use model.start and "
+                "model.step, or call it with rows."
+            )
+        return Policy(self)
 
     def predict(self, X: Any) -> np.ndarray:
         """What it answers: labels if it was evolved for classes, numbers otherwise."""

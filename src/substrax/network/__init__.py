@@ -25,4 +25,5 @@ from ._native_calls import fits_readied as fits_readied
 from ._native_calls import settle_natively as settle_natively
 from ._networks import Networks as Networks
 from ._networks import checked as checked
+from ._node_values import node_values as node_values
 from ._tensor import TensorNetwork as TensorNetwork

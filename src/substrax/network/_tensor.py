@@ -141,6 +141,12 @@ class TensorNetwork(eqx.Module):
         state = self._advance(state, self._cast(inputs), self.steps)
         return state, self._outputs(state)
 
+    def settled(
+        self, inputs: Float[Array, "samples inputs"]
+    ) -> Float[Array, "samples slots"]:
+        """The values of all nodes of a network without cycles."""
+        return self._settle(self._cast(inputs)).T
+
     def run(
         self, inputs: Float[Array, "samples inputs"], steps: int
     ) -> Float[Array, "samples outputs"]:

@@ -12,7 +12,18 @@ from .._resources import Resources
 from .._types import as_number, check_whole, shown
 from ..network import Networks
 from ..substrate import Layout
+from ..worlds import Seen, Statistics
 from ._preparation import Preparation
+
+
+class Evaluation(NamedTuple):
+    """What is known of networks once they were evaluated."""
+
+    fitness: Float[np.ndarray, " networks"]
+    seen: Seen | None
+    """What they have seen, for problems that keep statistics of it."""
+    num_steps: Float[np.ndarray, " networks"] | None = None
+    """Of environments, if there are any."""
 
 
 class TracedFitness(NamedTuple):
@@ -25,6 +36,17 @@ class TracedFitness(NamedTuple):
 
     outcome: Callable[..., Any]
     fitness: Callable[[Any], Float[np.ndarray, " networks"]]
+    arguments: tuple[Any, ...] = ()
+    """If there are any, `outcome(network, (key, *arguments))`: arrays that change from
+    one generation to the next, for which nothing is to be compiled again."""
+    evaluation: Callable[[Any], Evaluation] | None = None
+    """More than the fitness, if there is more to be known."""
+
+    def evaluated(self, outcomes: Any) -> Evaluation:
+        """All that is known of networks with these outcomes."""
+        if self.evaluation is not None:
+            return self.evaluation(outcomes)
+        return Evaluation(self.fitness(outcomes), None)
 
 
 class AbstractProblem(abc.ABC):
@@ -87,6 +109,32 @@ class AbstractProblem(abc.ABC):
         **Returns:** the fitness in 64 bits. A network with an output that is NaN or
         infinite gets NaN, which NEAT counts as failed; the others are not touched.
         """
+
+    def evaluate(
+        self,
+        networks: Networks,
+        *,
+        key: Key[Array, ""],
+        resources: Resources | None = None,
+    ) -> Evaluation:
+        """The fitness, and what else evolution has to know of a generation."""
+        return Evaluation(self.fitness(networks, key=key, resources=resources), None)
+
+    def first_statistics(self) -> Statistics | None:
+        """Statistics of observations before the first generation, for problems that
+        keep some. The loop joins to them what the networks of each generation have
+        seen, and saves them."""
+        return None
+
+    def after(self, statistics: Statistics) -> "AbstractProblem":
+        """The same problem with the statistics of the generations so far: what a
+        fitness may depend on besides the networks and the key."""
+        return self
+
+    def prepared(self, preparation: Preparation) -> "AbstractProblem":
+        """The same problem, in which networks see what one of them saw before:
+        `preparation` is that of a best network."""
+        return self
 
     def traced(self) -> TracedFitness | None:
         """The same fitness for the tensor engine, which then needs no network on the

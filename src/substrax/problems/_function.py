@@ -64,13 +64,14 @@ def _one_each(values: Any) -> Float[np.ndarray, " networks"]:
 
 
 def run_outcomes(
-    fn: Callable[[NetworkFunction, Key[Array, ""]], Any],
+    fn: Callable[[NetworkFunction, Any], Any],
     networks: Networks,
-    key: Key[Array, ""],
+    key: Any,
     resources: Resources | None = None,
     block_size: int | None = None,
 ) -> Any:
-    """Like `run_population`, for functions whose value is a tree of arrays.
+    """Like `run_population`, for functions whose value is a tree of arrays, and for
+    those that want more than a key: a tree of arrays, the same for all networks.
 
     There must be a network; without one it is not known what the tree looks like.
     """
@@ -98,7 +99,7 @@ def run_outcomes(
 
 
 def _on_device(
-    fn: NetworkFitness, networks: Networks, key: Key[Array, ""], resources: Resources
+    fn: NetworkFitness, networks: Networks, key: Any, resources: Resources
 ) -> Any:
     """Networks of about one size at a time, as matrices."""
     parts, which = [], []

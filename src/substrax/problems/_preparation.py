@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._types import shown
+from ..worlds import Interface
 from ._frames import by_name
 
 Label = str | int | float | bool
@@ -33,6 +34,8 @@ class Preparation:
     - `feature_names`: what the columns are called. Those of a data frame are found by
       name, whatever their order; None where they have no names.
     - `target_names`: what the columns of answers are called, if that is known.
+    - `limit`: numbers that exceed it once they are scaled are cut to it.
+    - `interface`: how a network is connected to an environment, if it acts in one.
     """
 
     has_bias: bool = False
@@ -44,6 +47,8 @@ class Preparation:
     categories: tuple[tuple[str, ...], ...] | None = None
     feature_names: tuple[str, ...] | None = None
     target_names: tuple[str, ...] | None = None
+    limit: float | None = None
+    interface: Interface | None = None
 
     def __post_init__(self) -> None:
         for name in _ARRAYS:
@@ -105,6 +110,8 @@ class Preparation:
         which it stands.
         """
         targets, classes = self.target_names, self.classes or ()
+        if self.interface is not None:
+            return list(self.interface.output_names())
         if num_outputs == 1 and len(classes) == 2 and isinstance(classes[1], str):
             return [classes[1]]
         if num_outputs == len(classes):
@@ -147,6 +154,8 @@ class Preparation:
             X = X - numbers.asarray(self.shift[None], X.dtype)
         if self.scale is not None:
             X = X / numbers.asarray(self.scale[None], X.dtype)
+        if self.limit is not None:
+            X = numbers.clip(X, -self.limit, self.limit)
         if not self.has_bias:
             return X
         ones = numbers.ones((X.shape[0], 1), X.dtype)
@@ -183,6 +192,10 @@ class Preparation:
             "classes": None if self.classes is None else list(self.classes),
             "categories": self.categories,
             **{name: getattr(self, name) for name in _NAMES},
+            "limit": self.limit,
+            "interface": None
+            if self.interface is None
+            else self.interface.to_document(),
         }
 
     @staticmethod
@@ -190,6 +203,7 @@ class Preparation:
         """What `to_document` made."""
         classes, categories = document["classes"], document.get("categories")
         arrays = {name: document[name] for name in _ARRAYS}
+        interface = document.get("interface")
         return Preparation(
             has_bias=bool(document["has_bias"]),
             **{k: None if a is None else np.array(a) for k, a in arrays.items()},
@@ -200,6 +214,8 @@ class Preparation:
                 "feature_names", document.get("feature_names")
             ),
             target_names=_checked_names("target_names", document.get("target_names")),
+            limit=document.get("limit"),
+            interface=None if interface is None else Interface.from_document(interface),
         )
 
 

@@ -1,6 +1,7 @@
 """Reports of runs: figures for papers, and a page that needs nothing but a browser."""
 
 from ._best import plot_best as plot_best
+from ._episode import write_animation as write_animation
 from ._fields import plot_fields as plot_fields
 from ._fitness import plot_fitness as plot_fitness
 from ._graph import plot_genome as plot_genome

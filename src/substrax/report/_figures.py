@@ -10,7 +10,9 @@ import numpy as np
 from ..decoders import AbstractDecoder, Direct, Discovered, HyperNEAT
 from ..evolution import Best
 from ..network import describe
+from ..problems import WorldProblem
 from ..substrate import Layout
+from ._episode import episode_figure
 from ._fields import MAX_PANELS, plot_fields, shown_terminals
 from ._fitness import plot_fitness
 from ._graph import plot_genome
@@ -51,6 +53,7 @@ def pictures(run: Run) -> Iterator[Picture]:
     """The figures of a run, one after the other; those that make sense for it."""
     yield from _history(run)
     if run.best is not None:
+        yield from _episode(run, run.best)
         yield from _genome(run, run.best)
         yield from _network(run.best)
 
@@ -182,6 +185,34 @@ def _genome(run: Run, best: Best) -> Iterator[Picture]:
                 output_names=targets,
             ),
         )
+
+
+def _episode(run: Run, best: Best) -> Iterator[Picture]:
+    problem = run.problem
+    if not isinstance(problem, WorldProblem):
+        return
+    watched = problem.prepared(best.preparation).watch(best.network)
+    interface = problem.interface
+    pictures = (
+        "The environment at some steps, and below them t" if watched.pictures else "T"
+    )
+    total, num = watched.rewards.sum(), len(watched.rewards)
+    yield Picture(
+        "episode",
+        "overview",
+        "An episode of the best network",
+        f"{pictures}he value of each node over time: outputs at the top, then hidden "
+        "nodes, then inputs as the network gets them. The curve is the return so far. "
+        f"This episode is a fresh one, with a return of {total:.4g}.",
+        f"Heat map of the values of all nodes over {num} steps, and a curve of the "
+        f"return, which ends at {total:.4g}.",
+        episode_figure(
+            watched,
+            best.network,
+            list(interface.input_names()),
+            list(interface.output_names()),
+        ),
+    )
 
 
 def _network(best: Best) -> Iterator[Picture]:

@@ -119,8 +119,8 @@ class Run:
                 result.best_fitness,
                 int(result.state.last_improved),
                 *result.found(),
-                parts.problem.preparation,
-                parts.problem.name,
+                run.problem.preparation,
+                run.problem.name,
             )
         return Run(
             path=None,
@@ -203,7 +203,8 @@ class Run:
         """What the problem says about the best network, besides its fitness."""
         if self.problem is None or self.best is None:
             return {}
-        return self.problem.measures(self.best.network)
+        problem = self.problem.prepared(self.best.preparation)
+        return problem.measures(self.best.network)
 
     def truth_table(self) -> "TruthTable | None":
         """Every row of a small problem with what the best network answers."""
@@ -225,10 +226,10 @@ class Run:
 
 
 def _preparation(problem: AbstractProblem | None, best: Best | None) -> Preparation:
-    """That of the problem, or else what the best network's file says."""
-    if problem is not None:
-        return problem.preparation
-    return Preparation() if best is None else best.preparation
+    """What the best network's file says, or else that of the problem."""
+    if best is not None:
+        return best.preparation
+    return Preparation() if problem is None else problem.preparation
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

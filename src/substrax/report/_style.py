@@ -169,3 +169,11 @@ def frame_plane(axes: "Axes") -> None:
     axes.add_patch(
         Rectangle((-1, -1), 2, 2, fill=False, lw=0.6, ec=FAINT, zorder=3, clip_on=False)
     )
+
+
+def plain_axes(axes: "Axes") -> None:
+    """Nothing but what is drawn."""
+    axes.set_xlim(-1.15, 1.15)
+    axes.set_ylim(-1.15, 1.15)
+    axes.set_aspect("equal")
+    axes.set_axis_off()

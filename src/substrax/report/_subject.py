@@ -13,7 +13,7 @@ from ..evolution import Best, Result
 from ..models import Model
 from ..neat import Genome
 from ..network import Networks
-from ..problems import Preparation
+from ..problems import AbstractProblem, Preparation
 from ..substrate import Layout
 from ..sweeps import SeedOutcome
 from ._names import fitted, named
@@ -25,6 +25,8 @@ class EvolvedRun(Protocol):
 
     @property
     def experiment(self) -> Experiment: ...
+    @property
+    def problem(self) -> AbstractProblem: ...
     @property
     def result(self) -> Result: ...
     @property

@@ -63,7 +63,8 @@ class GenerationRecord:
     generation was placed into species with. `seconds` is the whole time of the
     generation, `compile_seconds` the part of it spent compiling. `num_cached` counts
     networks that were not built, because the same genome had been decoded before,
-    `num_grown` genomes that needed more room on a device than there was at first.
+    `num_grown` genomes that needed more room on a device than there was at first,
+    `num_steps` the steps of all environments, for problems that are environments.
     """
 
     generation: int
@@ -88,6 +89,7 @@ class GenerationRecord:
     num_unlinked: int = 0
     fitness_spread: float | None = None
     num_grown: int = 0
+    num_steps: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """As plain numbers and lists, ready for JSON."""

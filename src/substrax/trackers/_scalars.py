@@ -22,6 +22,7 @@ GROUPS = {
         "num_cached",
         "num_grown",
         "num_on_host",
+        "num_steps",
     ),
     "time": ("seconds", "compile_seconds"),
 }
