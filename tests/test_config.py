@@ -25,6 +25,10 @@ WORLDS = {
     "brax": ("brax", "inverted_pendulum"),
     "playground": ("mujoco_playground", "CartpoleBalance"),
 }
+# of Brax, which says that neither it nor a library that it needs is maintained
+from_brax = pytest.mark.filterwarnings(
+    "ignore:JAXopt:DeprecationWarning", "ignore:Brax System:UserWarning"
+)
 XOR = '[problem]\nname = "xor"\n'
 
 
@@ -43,6 +47,7 @@ def with_data(name, folder):
     return experiment.with_settings({"path": str(path)})
 
 
+@from_brax
 @pytest.mark.parametrize("name", builtin_experiments())
 def test_builtin_experiments_build_and_survive_toml(name, tmp_path):
     experiment = with_data(name, tmp_path)
@@ -59,6 +64,7 @@ def test_every_problem_has_an_experiment():
     assert set(builtin_experiments()) >= set(PROBLEMS)
 
 
+@from_brax
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_experiment_of_a_problem_is_about_it(name, tmp_path):
     assert with_data(name, tmp_path).build().problem.name == name
