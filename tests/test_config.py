@@ -25,9 +25,9 @@ WORLDS = {
     "brax": ("brax", "inverted_pendulum"),
     "playground": ("mujoco_playground", "CartpoleBalance"),
 }
-# of Brax, which says that neither it nor a library that it needs is maintained
+# of Brax, which uses libraries as they were, and says that it is not maintained
 from_brax = pytest.mark.filterwarnings(
-    "ignore:JAXopt:DeprecationWarning", "ignore:Brax System:UserWarning"
+    "ignore::DeprecationWarning", "ignore:Brax System:UserWarning"
 )
 XOR = '[problem]\nname = "xor"\n'
 
