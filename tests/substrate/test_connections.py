@@ -16,6 +16,7 @@ from substrax.substrate import (
     ESRule,
     Layout,
 )
+from substrax.substrate._connections import configuration
 from substrax.tensor._field import class_mask
 from tests.reference.emr import CONFIGURATIONS as ALLOWED
 from tests.reference.emr import link_class
@@ -181,3 +182,9 @@ def test_every_node_and_link_lies_on_a_path_from_an_input_to_an_output(
         behind = nx.ancestors(graph, "end")
         ends = {end for link in links for end in link}
         assert hidden_of(wiring, genome) <= ends <= ahead & behind
+
+
+@pytest.mark.parametrize("name", ["sideways", ""])
+def test_other_configurations_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="feedforward, hidden, backward"):
+        configuration(name)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from substrax.cppn import activation_id
 from substrax.decoders import CPPNReading, Direct, Discovered
 from substrax.substrate import EMRRule, Layout, WeightMap
 from substrax.tensor import Capacity
@@ -72,3 +73,24 @@ def test_no_room_can_be_negative(make) -> None:
     for depth, hidden, name in ((3, -1, "hidden"), (-1, 3, "depth")):
         with pytest.raises(ValueError, match=f"{name} must not be negative"):
             make(depth, hidden)
+
+
+def test_hidden_nodes_and_outputs_have_the_functions_that_were_asked_for() -> None:
+    decoder = Discovered(
+        Layout.spread(2, 2),
+        EMRRule(0, connections="hidden"),
+        CPPNReading(activations=ACTIVATIONS),
+        WeightMap("linear", 8.0),
+        hidden_activation="tanh",
+        output_activation="sigmoid",
+    )
+    genomes = genomes_of(draw_cppns(3, 20))
+    networks = jax.jit(jax.vmap(lambda g: decoder.trace(g).network))(genomes)
+    functions = np.array(networks.activation_ids)[np.asarray(networks.activation)]
+    number = np.asarray(networks.number)  # inputs, outputs, hidden ones
+    is_fed = np.asarray(networks.is_linked).any(axis=1)
+    assert (is_fed & (number >= 4)).any()
+    assert (functions[is_fed & (number >= 4)] == activation_id("tanh")).all()
+    is_output = is_fed & (number >= 2) & (number < 4)
+    assert is_output.any()
+    assert (functions[is_output] == activation_id("sigmoid")).all()
