@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,10 @@ def test_a_process_whose_parents_are_gone_is_found() -> None:
     found = subprocess.run(words, env=environment, stdout=subprocess.PIPE, check=True)
     pid = int(found.stdout)
     try:
+        # (the system shows the environment of a process a moment after it has begun)
+        end = time.monotonic() + 10.0
+        while not marked("of this test") and time.monotonic() < end:
+            time.sleep(0.01)
         assert marked("of this test") == [pid] == still_there("of this test", 0.0)
         assert marked("of another test") == []
     finally:
