@@ -6,17 +6,19 @@ Each has to come to the result of the same run without workers, to the bit.
 import argparse
 import random
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 from ._cluster import Cluster, Loopback, Namespaces
-from ._run import alone, disturbed
+from ._run import Outcome, alone, disturbed
 
 KINDS = {
     "processes": "processes of this machine: SIGKILL, SIGSTOP",
     "workers": "Dask: workers get SIGKILL, others join",
     "pauses": "Dask: workers hang for seconds",
+    "nannies": "Dask with nannies: workers hang for good, and are replaced",
     "cuts": "Dask, a network namespace for each host: off the network for seconds",
     "scheduler": "Dask: the scheduler gets SIGKILL; a new one, and resume",
 }
@@ -49,7 +51,9 @@ def main() -> int:
                 wanted[seed] = alone(folder / f"alone{seed}", seed)
             outcome = one_run(folder / f"{kind}{number}", seed, kind, draw)
             is_same = outcome.digest == wanted[seed]
-            more = (outcome.faults, outcome.ended, is_same, outcome.left)
+            for line in outcome.left:
+                print(f"left behind by {kind} {number}: {line}", file=sys.stderr)
+            more = (outcome.faults, outcome.ended, is_same, len(outcome.left))
             counts = [a + b for a, b in zip(counts, more, strict=True)]
         faults, ended, same, left = counts
         failed += (num - same) + left
@@ -64,16 +68,19 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def one_run(directory: Path, seed: int, kind: str, draw: random.Random):
+def one_run(directory: Path, seed: int, kind: str, draw: random.Random) -> Outcome:
     """One of them, with a cluster of its own if it needs one."""
     if kind == "processes":
         return disturbed(directory, seed, kind, draw, None)
     hosts = Namespaces(_NUM_WORKERS) if kind == "cuts" else Loopback(_NUM_WORKERS)
-    cluster = Cluster(hosts)
+    cluster = Cluster(hosts, has_nannies=kind == "nannies")
+    pids: list[int] = []
     try:
-        return disturbed(directory, seed, kind, draw, cluster)
+        outcome = disturbed(directory, seed, kind, draw, cluster)
     finally:
-        cluster.close()
+        pids = cluster.close()
+    left = (*outcome.left, *(f"process {pid} of the cluster" for pid in pids))
+    return outcome._replace(left=left)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from tests.tensor.test_population import free_port
+
+from ._left import MARK, files_below, still_there
 
 _HOSTS = "10.199.77."
 _PREFIX = f"sx{os.getpid() % 10000}"
@@ -89,11 +90,16 @@ def _ip(*words: str) -> None:
 
 
 class Cluster:
-    """A scheduler and its workers; `hosts` says where they are."""
+    """A scheduler and its workers; `hosts` says where they are.
 
-    def __init__(self, hosts: Loopback) -> None:
-        self.hosts = hosts
+    With `has_nannies`, each worker is the child of a process that starts another one
+    when it dies, as Dask does it unless told otherwise.
+    """
+
+    def __init__(self, hosts: Loopback, has_nannies: bool = False) -> None:
+        self.hosts, self.has_nannies = hosts, has_nannies
         self.folder = Path(tempfile.mkdtemp(prefix="hurt-"))
+        self.mark = self.folder.name
         self.port = free_port()
         self.scheduler = self._start_scheduler()
         self.workers: dict[int, subprocess.Popen] = {}
@@ -107,10 +113,21 @@ class Cluster:
     def _start(self, host: int, kind: str, *words: str) -> subprocess.Popen:
         command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *words]
         log = self.folder / f"{kind}-{host}.log"
+        place = self._place(host)
+        place.mkdir(exist_ok=True)
+        more = {"TMPDIR": str(place), MARK: self.mark}
         with open(log, "ab") as file:
             return subprocess.Popen(
-                self.hosts.command(host, command), stdout=file, stderr=file
+                self.hosts.command(host, command),
+                stdout=file,
+                stderr=file,
+                cwd=place,
+                env=os.environ | more,
             )
+
+    def _place(self, host: int) -> Path:
+        """Where processes of a host are, with their temporary files."""
+        return self.folder / f"host-{host}"
 
     def _start_scheduler(self) -> subprocess.Popen:
         return self._start(
@@ -122,9 +139,32 @@ class Cluster:
         address = self.hosts.host_address(number)
         self.workers[number] = self._start(
             number, "worker", f"tcp://{self.hosts.address}:{self.port}",
-            "--host", address, "--nthreads", "1", "--no-nanny", "--no-dashboard",
-            "--local-directory", str(self.folder / f"worker-{number}"),
+            "--host", address, "--nthreads", "1", "--no-dashboard",
+            "--nanny" if self.has_nannies else "--no-nanny",
+            "--local-directory", str(self._place(number) / "dask"),
         )  # fmt: skip
+
+    def child_of_nanny(self, number: int) -> int | None:
+        """The process that works, once one has said to the scheduler that it is there;
+        before that it has nothing to do that could hang."""
+        log = (self.folder / f"worker-{number}.log").read_text()
+        if "Registered to" not in log.rpartition("Start worker at")[2]:
+            return None
+        nanny = self.workers[number].pid
+        for place in Path(f"/proc/{nanny}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                for pid in place.read_text().split():
+                    if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                        return int(pid)
+        return None
+
+    def left(self) -> list[Path]:
+        """Files of scheduler and workers that a run should not have left there."""
+        return [
+            path
+            for k in range(len(self.workers) + 1)
+            for path in files_below(self._place(k))
+        ]
 
     def revive(self) -> None:
         """Starts what has died."""
@@ -138,7 +178,8 @@ class Cluster:
         self.workers[number].send_signal(signal.SIGKILL)
         self.workers[number].wait()
 
-    def close(self) -> None:
+    def close(self) -> list[int]:
+        """Ends all of it; returns the processes that are there all the same."""
         processes = [self.scheduler, *self.workers.values()]
         for process in processes:
             with contextlib.suppress(ProcessLookupError):
@@ -146,6 +187,11 @@ class Cluster:
             process.kill()
         for process in processes:
             process.wait()
-        time.sleep(0.1)
+        # (workers end with their nannies)
+        pids = still_there(self.mark)
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.hosts.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        return pids

@@ -1,5 +1,6 @@
 """One run that is disturbed, and what came of it."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -17,6 +18,7 @@ from tests.evolution.support import timeless
 from tests.workers.support import is_alive
 
 from ._cluster import Cluster
+from ._left import MARK, files_below, still_there
 
 SLOW = Path(__file__).with_name("slow.py")
 RUN = [
@@ -33,7 +35,7 @@ class Outcome(NamedTuple):
     faults: int
     ended: int
     """How often it ended with a sentence, and was resumed."""
-    left: int
+    left: tuple[str, ...]
     """Processes and files that should be gone."""
 
 
@@ -66,7 +68,7 @@ def disturbed(
     scratch.mkdir()
     process = _start(command, cluster, scratch)
     faults = _Faults(kind, draw, cluster, process)
-    ended = 0
+    ended, left = 0, []
     while True:
         faults.process = process
         children = threading.Thread(target=faults.go)
@@ -75,6 +77,8 @@ def disturbed(
         faults.stop.set()
         children.join()
         faults.stop.clear()
+        # Whatever it has started, and they: nothing of it runs any more.
+        left += [f"process {pid}" for pid in still_there(scratch.name)]
         if status == 0:
             break
         ended += 1
@@ -88,8 +92,10 @@ def disturbed(
         if not (directory / "run.json").exists():  # nobody was there to begin with
             words = command
         process = _start(words, cluster, scratch)
-    left = len(list(scratch.iterdir())) + sum(map(is_alive, faults.seen))
-    return Outcome(digest_of(directory), faults.num, ended, left)
+    left += map(str, files_below(scratch))
+    if cluster is not None:
+        left += map(str, cluster.left())
+    return Outcome(digest_of(directory), faults.num, ended, tuple(left))
 
 
 def _start(
@@ -99,7 +105,9 @@ def _start(
     command = [sys.executable, "-m", "substrax.cli", *words]
     if cluster is not None:
         command = cluster.hosts.command(0, command)
-    more = {} if scratch is None else {"TMPDIR": str(scratch)}
+    more = {}
+    if scratch is not None:
+        more = {"TMPDIR": str(scratch), MARK: scratch.name}
     return subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env=os.environ | more
     )
@@ -123,14 +131,15 @@ class _Faults:
         self.kind, self.draw, self.cluster = kind, draw, cluster
         self.process = process
         self.stop = threading.Event()
-        self.seen: set[int] = set()
         self.num = 0
 
     def go(self) -> None:
         # First the program has to start, which takes seconds.
         most = 4 if self.kind != "scheduler" else 1
         while self.num < most:
-            pause = self.draw.uniform(0.5, 3.0) + (4.0 if self.num == 0 else 0.0)
+            pause = self.draw.uniform(0.5, 3.0)
+            if self.kind != "nannies" and self.num == 0:
+                pause += 4.0
             if self.stop.wait(pause):
                 return
             if getattr(self, f"_{self.kind}")():
@@ -146,7 +155,6 @@ class _Faults:
                 continue
         if not children:
             return False
-        self.seen |= set(children)
         number = signal.SIGKILL if self.draw.random() < 0.7 else signal.SIGSTOP
         try:
             os.kill(self.draw.choice(children), number)
@@ -169,6 +177,21 @@ class _Faults:
         process.send_signal(signal.SIGSTOP)
         self.stop.wait(self.draw.uniform(1.0, 20.0))
         process.send_signal(signal.SIGCONT)
+        return True
+
+    def _nannies(self) -> bool:
+        """A worker hangs until its nanny has put another one in its place."""
+        assert self.cluster is not None
+        number = self.draw.choice(list(self.cluster.workers))
+        pid = self.cluster.child_of_nanny(number)
+        if pid is None:
+            return False
+        os.kill(pid, signal.SIGSTOP)
+        while is_alive(pid):
+            if self.stop.wait(0.1):  # the run has ended without it
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+                return False
         return True
 
     def _cuts(self) -> bool:

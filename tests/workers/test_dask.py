@@ -1,5 +1,6 @@
 """Dask within this process: no network, and the same bits. More is in `tests.hurt`."""
 
+import os
 import shutil
 import subprocess
 import warnings
@@ -11,11 +12,11 @@ import pytest
 
 import substrax as sx
 from substrax.evolution import evolve
-from substrax.workers import WorkersError, open_crew
+from substrax.workers import Share, Sizes, Span, WorkersError, open_crew
 from tests.evolution.shared import Misbehaving, Weights
 from tests.evolution.support import parts, timeless
 
-from .support import pid_and_square, sleep
+from .support import pid_and_square, sleep, squares_after_a_hang, wait_until_gone
 
 distributed = pytest.importorskip("distributed")
 
@@ -51,6 +52,38 @@ def test_equal_calls_are_two_calls(client: Any) -> None:
     late = crew.submit(sleep, 2.0)
     crew.give_up(late)
     assert late.cancelled()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # Dask's own, about ports and what it closes late
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks by /proc")
+def test_a_worker_that_hangs_is_replaced_by_its_nanny(tmp_path) -> None:
+    """A thread cannot be ended, and the worker would be lost for good."""
+    place = tmp_path / "hangs"
+
+    def ask(span: Span, is_full: bool):
+        return squares_after_a_hang, (str(place), list(range(*span)))
+
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    client = distributed.Client(cluster, set_as_default=False)
+    try:
+        before = set(client.run(os.getpid).values())
+        crew = open_crew(client.get_executor())
+        share = Share(crew, ask, sizes=Sizes(), timeout=3.0)
+        found = {n * n for n in range(20)}
+        assert {value for _, values in share.run(20) for value in values} == found
+        assert share.num_redone >= 1
+        hung = int(place.read_text())
+        assert hung in before
+        wait_until_gone([hung])
+        client.wait_for_workers(2, timeout=60)
+        after = set(client.run(os.getpid).values())
+        assert len(after) == 2 and len(after & before) == 1 and hung not in after
+    finally:
+        client.close()
+        cluster.close()
 
 
 def test_trouble_of_a_worker_is_told(client: Any, tmp_path) -> None:
