@@ -149,7 +149,7 @@ def test_wrong_settings_are_refused(settings, words):
     [
         ("raises", "Line-v0 failed in step.*RuntimeError: the motor is on fire"),
         ("short", "Line-v0 failed in step.*expected 5, got 3"),
-        ("shape", "not in the space"),
+        ("shape", "not in its space"),
         ("reward", "reward 'much'"),
     ],
 )
@@ -237,3 +237,53 @@ def test_workers_change_nothing_and_steps_are_counted(tmp_path):
     np.testing.assert_array_equal(
         alone.best.preparation.shift, shared.best.preparation.shift
     )
+
+
+OWN = """
+import gymnasium as gym
+from tests.problems.lines import Line
+
+gym.register("Own-v0", Line, max_episode_steps=5)
+"""
+
+
+def test_an_environment_in_a_file_is_found_again(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    settings = {"population": 8, "test_episodes": 2, "method": "neat"}
+    sx.evolve(
+        "gymnasium", env="mine.py:Own-v0", **settings, generations=1, directory="run"
+    )
+    monkeypatch.chdir("/")
+    run = sx.resume(tmp_path / "run", generations=2)
+    assert run.generations == 2
+    assert run.problem.env == f"{tmp_path / 'mine.py'}:Own-v0"  # pyright: ignore
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        ("nothing.py:Own-v0", "nothing.py, does not exist"),
+        ("fails.py:Own-v0", "fails.py cannot be run: ZeroDivisionError"),
+        ("fails:Own-v0", "'fails'.*cannot be imported.*mean fails.py:Own-v0"),
+        ("Lime-v0", "my_file.py:Name-v0"),
+    ],
+)
+def test_an_environment_that_is_nowhere_is_told(env, words, tmp_path, monkeypatch):
+    (tmp_path / "fails.py").write_text("1 / 0\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=words):
+        Gymnasium(env=env)
+
+
+def test_a_policy_refuses_observations_of_another_shape():
+    run = sx.evolve(
+        "gymnasium", env="Line-v0", method="neat", population=8, generations=1,
+        test_episodes=2,
+    )  # fmt: skip
+    policy = run.best.policy
+    for num, shape in ((None, (3,)), (None, (2, 2)), (4, (3, 2)), (4, (2,))):
+        with pytest.raises(ValueError, match=r"observations of the shape \(2,\)"):
+            policy(policy.start(num), np.zeros(shape, np.float32))
+    with pytest.raises(ValueError, match=r"begin with policy.start\(\)"):
+        policy(None, np.zeros(2))  # pyright: ignore[reportArgumentType]

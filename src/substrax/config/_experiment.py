@@ -364,6 +364,9 @@ def _resolve(
     name_given = given.get("problem.name")
     if isinstance(name_given, str) and is_own(name_given):
         given = {**given, "problem.name": absolute(name_given)}
+    env = given.get("problem.env")
+    if isinstance(env, str):  # also in a file, `my_file.py:Name-v0`
+        given = {**given, "problem.env": absolute(env)}
     found = resolve(
         given,
         find_own=_find_own,

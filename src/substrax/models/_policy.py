@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
-from .._types import check_counts
+from .._types import check_counts, counted
 from ..network import Stepper
-from ..worlds import Interface, batched, one_of
+from ..worlds import Box, Interface, batched, one_of
 
 if TYPE_CHECKING:
     from ._model import Model
@@ -88,8 +88,12 @@ class Policy:
             is_single=num is None,
         )
 
-    def __call__(self, state: PolicyState, seen: Any) -> tuple[PolicyState, Any]:
+    def __call__(self, state: Any, seen: Any) -> tuple[PolicyState, Any]:
         """The next state, and an action for what is seen."""
+        if not isinstance(state, PolicyState):
+            raise ValueError(
+                "the state must be that of a policy; begin with policy.start()."
+            )
         interface, model = self.interface, self.model
         for_jax = isinstance(state.memory, jax.Array)
         if state.is_single:
@@ -98,7 +102,7 @@ class Policy:
                 if for_jax
                 else (batched(interface.observation, [seen]))
             )
-        rows = interface.rows(seen).astype(model.network.dtype)
+        rows = self._rows(seen, len(state.frames)).astype(model.network.dtype)
         numbers = jnp if for_jax else np
         frames = numbers.where(
             state.is_new,
@@ -129,3 +133,20 @@ class Policy:
             memory, frames, numbers.asarray(False), key, state.is_single
         )
         return after, actions
+
+    def _rows(self, seen: Any, num: int) -> Any:
+        """What is seen in as many environments as the state is of."""
+        space = self.interface.observation
+        if isinstance(space, Box) and np.shape(seen) != (num, *space.shape):
+            raise ValueError(
+                f"this policy acts in {counted(num, 'environment')} with observations "
+                f"of the shape {space.shape}, but these have {np.shape(seen)} with the "
+                "axis of environments in front. policy.start(8) is for eight of them."
+            )
+        rows = self.interface.rows(seen)
+        if len(rows) != num:
+            raise ValueError(
+                f"this state is of {counted(num, 'environment')}, but there are "
+                f"observations of {len(rows)}."
+            )
+        return rows

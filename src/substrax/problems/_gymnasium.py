@@ -2,8 +2,11 @@
 
 import dataclasses
 import functools
+import importlib.util
 import math
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import jax
@@ -11,11 +14,12 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from .._extra import import_extra
+from .._places import place_of
 from .._resources import Resources
 from .._types import brief, shown
 from ..network import Networks, Stepper
 from ..substrate import Layout
-from ..worlds import Seen, batched, one_of, space_of
+from ..worlds import Box, Seen, batched, one_of, space_of
 from ._world import LIMIT, Episodes, Facts, WorldProblem
 
 _AT_ONCE = 256
@@ -26,7 +30,8 @@ batches, and few enough for the memory."""
 @dataclasses.dataclass(frozen=True, eq=False)
 class Gymnasium(WorldProblem):
     """An environment of gymnasium (extra `gymnasium`), by its id, as `LunarLander-v3`,
-    or `module:Name-v0` if a module registers it.
+    `my_file.py:Name-v0` if a file of yours registers it, or `module:Name-v0` if a
+    module does.
 
     All networks and episodes are stepped side by side; for many cores or machines use
     an executor (`--executor processes:8`). What is solved is what the environment's
@@ -123,6 +128,7 @@ class _Pool:
     def __init__(self, name: str, arguments: dict[str, Any]) -> None:
         self._gymnasium = import_extra("gymnasium", "gymnasium")
         self._name, self._arguments = name, arguments
+        self._id = _registered(name)
         self._envs: list[Any] = []
 
     @property
@@ -138,20 +144,74 @@ class _Pool:
         """One more, for example one that can be watched."""
         try:
             return self._gymnasium.make(
-                self._name, disable_env_checker=True, **self._arguments, **others
+                self._id, disable_env_checker=True, **self._arguments, **others
             )
         except ImportError as error:  # such as Box2D
             raise ImportError(
                 f"{self._name} needs more than gymnasium itself: {brief(error)}."
             ) from error
         except Exception as error:
-            if isinstance(error, self._gymnasium.error.Error) or self._arguments:
+            about = f"gymnasium cannot make {shown(self._name)}: {_ended(brief(error))}"
+            if isinstance(error, self._gymnasium.error.Error):
                 raise ValueError(
-                    f"gymnasium cannot make {shown(self._name)}: {brief(error)}. "
-                    "`python -c 'import gymnasium; gymnasium.pprint_registry()'` shows "
-                    "what there is."
+                    f"{about} If a file of your own registers it, name that file, too: "
+                    "my_file.py:Name-v0. `python -c 'import gymnasium; "
+                    "gymnasium.pprint_registry()'` shows what comes with gymnasium."
                 ) from error
+            if self._arguments:
+                raise ValueError(f"{about} Do env_args fit it?") from error
             raise
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith(("?", "!", ".")) else f"{sentence}."
+
+
+@functools.cache
+def _run_file(path: Path) -> None:
+    """Runs a file that registers environments, once."""
+    name = f"substrax_worlds_{path.stem}_{abs(hash(path))}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    if str(path.parent) not in sys.path:  # what lies beside it is found
+        sys.path.append(str(path.parent))
+    spec.loader.exec_module(module)
+
+
+def _registered(name: str) -> str:
+    """The id of an environment, once the file or the module that registers it has
+    done so."""
+    place, colon, env_id = name.rpartition(":")
+    if not colon:
+        return name
+    if place.endswith(".py"):
+        path = Path(place).absolute()
+        if not path.is_file():
+            raise ValueError(
+                f"the file of the environment, {place}, does not exist. Give its path "
+                f"as it is seen from here, as in folder/{path.name}:{env_id}."
+            )
+        try:
+            _run_file(path)
+        except Exception as error:
+            raise ValueError(
+                f"{place} cannot be run: {type(error).__name__}: {brief(error)}."
+            ) from error
+        return env_id
+    try:
+        importlib.import_module(place)
+    except Exception as error:  # whatever a module may raise
+        file = Path(f"{place}.py")
+        meant = f"Did you mean {file}:{env_id}? " if file.is_file() else ""
+        raise ValueError(
+            f"the module {shown(place)} of {shown(name)} cannot be imported "
+            f"({type(error).__name__}: {_ended(brief(error))[:-1]}). {meant}A module "
+            "must be on Python's path; a file is named with its ending, as "
+            "my_file.py:Name-v0."
+        ) from error
+    return env_id
 
 
 def _layout_of(env: Any) -> Layout | None:
@@ -323,13 +383,15 @@ class _Play:
         return rows
 
     def _changed(self, observations: list[Any], error: Exception | None) -> ValueError:
-        shapes = sorted({str(np.shape(x)) for x in observations if np.ndim(x)})
-        what = f" (shapes {', '.join(shapes)})" if shapes else ""
-        why = "" if error is None else f": {brief(error)}"
-        return ValueError(
-            f"{self.problem.env} gave observations{what} that are not in the space "
-            f"which it announced{why}. An environment may not change its spaces."
-        )
+        space = self.interface.observation
+        about = f"{self.problem.env} gave an observation that is not in its space"
+        if isinstance(space, Box):
+            others = [np.shape(x) for x in observations if np.shape(x) != space.shape]
+            if others:
+                about += f": it has the shape {others[0]}, announced is {space.shape}"
+        elif error is not None:
+            about += f": {brief(error)}"
+        return ValueError(f"{about}. An environment may not change its spaces.")
 
 
 def asked(name: str, env: Any, what: str, *args: Any, **kwargs: Any) -> Any:
@@ -339,7 +401,7 @@ def asked(name: str, env: Any, what: str, *args: Any, **kwargs: Any) -> Any:
     except Exception as error:
         raise ValueError(
             f"the environment {name} failed in {what}(): {type(error).__name__}: "
-            f"{brief(error)}. The run can be resumed once that is mended."
+            f"{brief(error)}{_line_of(error)}."
         ) from error
     wanted = 5 if what == "step" else 2
     if not isinstance(answer, tuple) or len(answer) != wanted:
@@ -349,6 +411,12 @@ def asked(name: str, env: Any, what: str, *args: Any, **kwargs: Any) -> Any:
             f"gymnasium says: observation, {things}."
         )
     return answer
+
+
+def _line_of(error: Exception) -> str:
+    """Where in somebody's own code an error arose."""
+    place = place_of(error)
+    return f" ({place.rstrip(',')})" if place else ""
 
 
 def _memory_of(stepper: Stepper, memory: np.ndarray, is_left: np.ndarray) -> np.ndarray:

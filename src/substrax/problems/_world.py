@@ -113,6 +113,10 @@ class WorldProblem(AbstractProblem):
     All networks of a generation play the same episodes, each generation other ones.
     **Solved** is the environment's own threshold, where there is one.
 
+    **Coordinates** are those that the environment names, or else those of its spaces:
+    numbers lie along the lower edge, images are planes of pixels above it, and outputs
+    lie along the upper edge.
+
     **Arguments:**
 
     - `env`: the environment's name.

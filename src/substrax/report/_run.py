@@ -226,10 +226,10 @@ class Run:
 
 
 def _preparation(problem: AbstractProblem | None, best: Best | None) -> Preparation:
-    """What the best network's file says, or else that of the problem."""
-    if best is not None:
-        return best.preparation
-    return Preparation() if problem is None else problem.preparation
+    """That of the problem as the best network met it, or else what its file says."""
+    if problem is None:
+        return Preparation() if best is None else best.preparation
+    return (problem if best is None else problem.prepared(best.preparation)).preparation
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
