@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 _XOR = """
@@ -34,5 +36,6 @@ def digest(num_devices: int) -> str:
     return line
 
 
+@pytest.mark.slow
 def test_devices_give_the_same_population() -> None:
     assert digest(1) == digest(8)
