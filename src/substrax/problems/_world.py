@@ -160,7 +160,10 @@ class WorldProblem(AbstractProblem):
     def __post_init__(self) -> None:
         check_settings(self)
         if not self.env:
-            raise ValueError(f"env is missing: which environment of {self.name}?")
+            raise ValueError(
+                f"env is missing: say which environment of {self.name}, by --env NAME "
+                "or env='NAME'."
+            )
         for name in ("episodes", "num_frames", "action_repeat", "test_episodes"):
             check_positive(name, getattr(self, name))
         if self.max_steps is not None:
